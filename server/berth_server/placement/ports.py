@@ -63,7 +63,7 @@ class EventType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
-    """One change. `resource` is None for a bookmark, and for an object that can't be decoded (then `fault` says why)."""
+    """One change. `resource` is None for a bookmark and for an object that can't be decoded (then `fault` says why)."""
 
     type: EventType
     kind: str
@@ -93,7 +93,7 @@ class ObjectRef:
 
 
 class Store(Protocol):
-    """Kubernetes objects: list, watch, conditional patch of the status. One contract test runs on every implementation."""
+    """Kubernetes objects: list, watch, conditional patch of the status. One contract suite judges every one of them."""
 
     async def list(self, kind: str) -> Listing:
         """Return all objects of `kind`, with the version to watch from."""
