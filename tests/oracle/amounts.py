@@ -10,6 +10,7 @@ EDGES = (0, 1, 2**53 - 1, 2**53, 2**53 + 1, 2**62, 2**62 + 1, 2**63 - 1)
 EXA = 10**18
 UNREADABLE = ("abc", "", "1 Gi", "1_000", "0x10", "NaN", ".", "+", "1e99", "1ki", "9" * 65, "1.2.3")
 NEGATIVE = ("-1", "-1k", "-9223372036854775809")
+TOO_LARGE = ("9223372036854775808", "10E", "8Ei")
 FRACTIONAL = ("0.5", "1500m", "1n", "1e-3", "0.3Ki", "1.5")
 
 
@@ -26,7 +27,7 @@ def spell(rng: Random, amount: int) -> str:
     for size, suffixes in ((1024, ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")), (1000, ("k", "M", "G", "T", "P", "E"))):
         for power, suffix in enumerate(suffixes, start=1):
             if amount and amount % size**power == 0:
-                forms += [f"{amount // size**power}{suffix}"] * 4
+                forms += [f"{amount // size**power}{suffix}"] * (2 * power)
     if amount and amount % 1000 == 0:
         forms += [f"{amount // 1000}e3", f"{amount // 1000}E3"]
     return forms[rng.randrange(len(forms))]

@@ -5,6 +5,8 @@ Looks at what is there, never at what the generator meant to plant.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from tests.oracle.amounts import EDGES
@@ -14,9 +16,11 @@ from tests.oracle.fields import Json, annotations_of, condition_of, labels_of, m
 from tests.oracle.filters import REASONS
 from tests.oracle.quantity import parse_quantity
 from tests.oracle.rules import Verdict
+from tests.oracle.scores import load
 from tests.oracle.view import ACTIVE_PHASES, CAPACITY_PREFIX, View, build_view, is_active, phase_of
 from tests.oracle.world import World
 
+HAIR = Fraction(1, 10**12)
 NAMED_AMOUNTS = {
     "0": 0,
     "1": 1,
@@ -56,6 +60,7 @@ REQUIRED_FEATURES = (
     *(f"workspace {state}" for state in WORKSPACES),
     *("workspace of another UID", "workspace in another pool", "workspace holds"),
     *("several feasible", "equal ranks in the middle", "tie by name", "preference decides", "preference differs"),
+    *("loads a hair apart", "largest ratios equal, sums not"),
     *("preferred affinity", "preferred anti-affinity", "affinity joined", "affinity seeded", "anti-affinity kept"),
     *("target of another runtime", "seeding forbidden by another runtime"),
 )
@@ -65,9 +70,14 @@ def features(world: World, verdicts: Sequence[Verdict]) -> set[str]:
     """Name the situations that occur; `verdicts` belong to `world.runs`, in order."""
     found = {"unbound: wait"} if world.unbound == "wait" else set()
     runs = {(meta(run, "namespace"), meta(run, "name")): run for run in _of_kind(world, "Run")}
-    for run in runs.values():
-        found.update(_of_active_run(world, run))
-    found.update(_of_pods(world), _of_amounts(world), _of_selectors(world), _of_use(world), _of_reservations(world))
+    found.update(
+        _of_active_runs(world),
+        _of_pods(world),
+        _of_amounts(world),
+        _of_selectors(world),
+        _of_use(world),
+        _of_reservations(world),
+    )
     for key, verdict in zip(world.runs, verdicts, strict=True):
         found.add(f"judged {verdict.eligibility}")
         found.update(f"rejected {reason}" for _, reason in verdict.rejections.values())
@@ -77,6 +87,7 @@ def features(world: World, verdicts: Sequence[Verdict]) -> set[str]:
             view = build_view(world.objects, world.reserved, key[0], meta(runs[key], "uid"))
             found.update(_of_affinity(ask, labels_of(runs[key]), view, verdict))
             found.update(_of_workspace(ask, view, verdict))
+            found.update(_of_loads(ask, view, verdict))
     return found
 
 
@@ -154,15 +165,20 @@ def _find_selectors(tree: Any) -> Iterator[Any]:
             yield from _find_selectors(branch)
 
 
-def _of_active_run(world: World, run: Json) -> Iterator[str]:
-    if not is_active(run):
-        return
-    status = part(run, "status")
+def _of_active_runs(world: World) -> Iterator[str]:
     pods = _of_kind(world, "Pod")
+    uids = {meta(pod, "uid") for pod in pods}
+    names = {meta(pod, "name") for pod in pods}
+    for run in filter(is_active, _of_kind(world, "Run")):
+        yield from _of_active_run(run, uids, names)
+
+
+def _of_active_run(run: Json, uids: set[str], names: set[str]) -> Iterator[str]:
+    status = part(run, "status")
     if status.get("assignedPodUID"):
-        if status["assignedPodUID"] not in {meta(pod, "uid") for pod in pods}:
+        if status["assignedPodUID"] not in uids:
             yield "active on a UID not in view"
-    elif status.get("assignedPod") in {meta(pod, "name") for pod in pods}:
+    elif status.get("assignedPod") in names:
         yield "active without UID"
     elif not status.get("assignedPod"):
         yield "active nowhere"
@@ -208,6 +224,17 @@ def _of_scores(verdict: Verdict) -> Iterator[str]:
             yield "preference differs"
         if best.plugins["LeastLoaded"][1] < max(ranks):
             yield "preference decides"
+
+
+def _of_loads(ask: Ask, view: View, verdict: Verdict) -> Iterator[str]:
+    """Find neighbours in the order of loads that a double can't tell apart, or only by their sums."""
+    loads = sorted(load(view, ask, pod) for pod in view.pool(ask.runtime) if pod.name in verdict.scores)
+    for (largest, total), (next_largest, next_total) in pairwise(loads):
+        low, high = (total, next_total) if largest == next_largest else (largest, next_largest)
+        if low != high and high - low < low * HAIR:
+            yield "loads a hair apart"
+        if largest == next_largest and total != next_total:
+            yield "largest ratios equal, sums not"
 
 
 def _of_affinity(ask: Ask, labels: dict[str, str], view: View, verdict: Verdict) -> Iterator[str]:

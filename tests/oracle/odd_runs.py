@@ -1,105 +1,16 @@
-"""Runs that are not simply Pending: active and reserved ones, and each way to be ineligible, invalid or unsupported."""
+"""Random Runs to judge that are not simply Pending: each way to be ineligible, invalid, unsupported or hard to fit."""
 
 from collections.abc import Callable
 from typing import Any
 
-from tests.oracle.amounts import EDGES, FRACTIONAL, NEGATIVE, UNREADABLE, request_value
+from tests.oracle.active_runs import LATER_PHASE, add_active, reserve
+from tests.oracle.amounts import FRACTIONAL, NEGATIVE, TOO_LARGE, UNREADABLE, request_value
 from tests.oracle.ask import PREFERRED, REQUIRED
 from tests.oracle.fields import Json
 from tests.oracle.random_runs import add_run, random_requests, random_selector, term
 from tests.oracle.rules import GROUP_ANNOTATION
-from tests.oracle.view import Reserved
+from tests.oracle.view import TERMINAL_PHASES
 from tests.oracle.world import Draft
-
-ACTIVE = ("Scheduled", "Running", "Ready")
-TERMINAL = ("Succeeded", "Failed", "Timeout", "Cancelled")
-TOO_LARGE = ("9223372036854775808", "10E", "8Ei")
-LATER_VERSION = "Suspended"
-
-
-def pool_of(pod: Json) -> tuple[str, str]:
-    """Give the (namespace, runtime) of a Pod."""
-    return pod["metadata"]["namespace"], (pod["metadata"].get("labels") or {}).get("runtime") or "python"
-
-
-def add_active(draft: Draft, pod: Json, **spec: Any) -> Json:
-    """Add a Run that is active on a Pod."""
-    run = add_run(draft, pool_of(pod), **spec)
-    run["status"] = {
-        "phase": draft.pick(ACTIVE),
-        "assignedPod": pod["metadata"]["name"],
-        "assignedPodUID": pod["metadata"]["uid"],
-        "attempt": 1,
-    }
-    if draft.chance(0.05):
-        run["metadata"]["deletionTimestamp"] = draft.stamp(3.0)
-    draft.active.append(run)
-    return run
-
-
-def reserve(draft: Draft, run: Json, pod: Json) -> None:
-    """Reserve a Pod for a Run."""
-    meta = run["metadata"]
-    draft.reserved.append(Reserved(meta["uid"], (meta["namespace"], meta["name"]), pod["metadata"]["uid"]))
-
-
-def add_odd_active_runs(draft: Draft, share: float) -> None:
-    """Plant each oddity of an active Run with that probability."""
-    for oddity in ACTIVE_ODDITIES:
-        if draft.pods and draft.chance(share):
-            oddity(draft, add_active(draft, draft.pick(draft.pods_of(draft.main[0]) or draft.pods)))
-
-
-def _without_uid(draft: Draft, run: Json) -> None:
-    run["status"]["assignedPodUID"] = draft.pick((None, ""))
-    if draft.chance(0.2):
-        run["status"]["assignedPod"] = "gone-0"
-
-
-def _uid_not_in_view(draft: Draft, run: Json) -> None:
-    run["status"]["assignedPodUID"] = "ffffffff-0000-4000-8000-000000000000"
-
-
-def _unparsable_requests(draft: Draft, run: Json) -> None:
-    bad = draft.pick((*UNREADABLE[:3], NEGATIVE[0], FRACTIONAL[0], TOO_LARGE[0], True))
-    run["spec"]["resources"]["requests"] = {"runs": "2", "gpu": bad}
-
-
-def _unknown_phase(draft: Draft, run: Json) -> None:
-    run["status"]["phase"] = LATER_VERSION
-
-
-def _term_does_not_compile(draft: Draft, run: Json) -> None:
-    line: Json = draft.pick(
-        ({"operator": "Gt"}, {"operator": "In", "values": []}, {"operator": "Exists", "values": ["web"]})
-    )
-    wrong = {"matchExpressions": [{"key": "app", **line}]}
-    run["spec"]["affinity"] = {"runAntiAffinity": {REQUIRED: [term(wrong), term(random_selector(draft))]}}
-
-
-def _active_nowhere(draft: Draft, run: Json) -> None:
-    run["status"] = {"phase": "Running"}
-
-
-def _repels(draft: Draft, run: Json) -> None:
-    run["spec"]["affinity"] = {"runAntiAffinity": {REQUIRED: [term(random_selector(draft))]}}
-
-
-def _holds_an_edge(draft: Draft, run: Json) -> None:
-    for resource in list(draft.capacity)[:2]:
-        run["spec"]["resources"]["requests"][resource] = request_value(draft.rng, draft.pick(EDGES))
-
-
-ACTIVE_ODDITIES: tuple[Callable[[Draft, Json], None], ...] = (
-    _without_uid,
-    _uid_not_in_view,
-    _unparsable_requests,
-    _unknown_phase,
-    _term_does_not_compile,
-    _active_nowhere,
-    _repels,
-    _holds_an_edge,
-)
 
 
 def add_odd_judged_runs(draft: Draft, share: float) -> None:
@@ -110,7 +21,7 @@ def add_odd_judged_runs(draft: Draft, share: float) -> None:
 
 
 def _terminal(draft: Draft, run: Json) -> None:
-    run["status"] = {"phase": draft.pick(TERMINAL), "attempt": 1}
+    run["status"] = {"phase": draft.pick(TERMINAL_PHASES), "attempt": 1}
     for pod in draft.pods[:1]:
         run["status"] |= {"assignedPod": pod["metadata"]["name"], "assignedPodUID": pod["metadata"]["uid"]}
 
@@ -206,7 +117,7 @@ def _unsupported(draft: Draft, run: Json) -> None:
 
 
 def _later_phase(draft: Draft, run: Json) -> None:
-    run["status"] = {"phase": LATER_VERSION}
+    run["status"] = {"phase": LATER_PHASE}
 
 
 def _already_assigned(draft: Draft, run: Json) -> None:
@@ -231,6 +142,26 @@ def _odd_resource(draft: Draft, run: Json) -> None:
     run["spec"]["resources"]["requests"]["unheard-of"] = draft.pick(("1", "0", None))
 
 
+def _seeds(draft: Draft, run: Json) -> None:
+    """Require a label that only the Run itself has, perhaps beside one that others have."""
+    run["metadata"]["labels"] = {"set": "new", "app": "web"}
+    own = term({"matchLabels": {"set": "new"}})
+    second = [term(random_selector(draft))] if draft.chance(0.2) else []
+    run["spec"]["affinity"] = {"runAffinity": {REQUIRED: [own, *second]}}
+    run["spec"]["resources"] = None
+
+
+def _target_in_another_pool(draft: Draft, run: Json) -> None:
+    """Require a label that the Run itself has and, in its namespace, a Run of another runtime."""
+    namespace, runtime = draft.main
+    run["metadata"]["labels"] = {"set": "old"}
+    run["spec"]["affinity"] = {"runAffinity": {REQUIRED: [term({"matchLabels": {"set": "old"}})]}}
+    for pod in draft.pods_of(namespace):
+        if pod["metadata"]["labels"].get("runtime") not in {runtime, "", None}:
+            add_active(draft, pod)["metadata"]["labels"] = {"set": "old"}
+            return
+
+
 JUDGED_ODDITIES: tuple[Callable[[Draft, Json], None], ...] = (
     _terminal,
     _terminating,
@@ -248,4 +179,7 @@ JUDGED_ODDITIES: tuple[Callable[[Draft, Json], None], ...] = (
     _own_reservation,
     _never_fits,
     _odd_resource,
+    _seeds,
+    _target_in_another_pool,
+    _target_in_another_pool,
 )

@@ -9,6 +9,7 @@ spaces and digits of other scripts.
 
 import re
 from fractions import Fraction
+from functools import cache
 
 MAX_CHARACTERS = 64
 MAX_EXPONENT = 32
@@ -17,27 +18,21 @@ _FORM = re.compile(
     r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?"
     r"(?:(?P<suffix>[numkMGTPE]|[KMGTPE]i)|[eE](?P<exponent>[+-]?[0-9]+))?"
 )
-_DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_TENS = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_TWOS = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 
+@cache
 def parse_quantity(text: str) -> Fraction | None:
     """Give the exact value of a quantity, or None when it is unparsable."""
     form = _FORM.fullmatch(text)
     if form is None or len(text) > MAX_CHARACTERS:
         return None
-    whole, part = form["whole"], form["part"] or ""
-    if not whole + part:
+    digits = form["whole"] + (form["part"] or "")
+    exponent = int(form["exponent"] or 0)
+    if not digits or abs(exponent) > MAX_EXPONENT:
         return None
-    exponent = int(form["exponent"] or "0")
-    if abs(exponent) > MAX_EXPONENT:
-        return None
-    number = Fraction(int(whole + part), 10 ** len(part))
-    sign = -1 if form["sign"] == "-" else 1
-    return sign * number * _multiplier(form["suffix"] or "") * Fraction(10) ** exponent
-
-
-def _multiplier(suffix: str) -> Fraction:
-    if suffix in _BINARY:
-        return Fraction(2) ** _BINARY[suffix]
-    return Fraction(10) ** _DECIMAL.get(suffix, 0)
+    tens = _TENS.get(form["suffix"], 0) + exponent - len(form["part"] or "")
+    twos = _TWOS.get(form["suffix"], 0)
+    scale: Fraction = 2**twos * Fraction(10) ** tens
+    return int(form["sign"] + digits) * scale

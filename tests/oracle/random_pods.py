@@ -8,7 +8,7 @@ from tests.oracle.view import CAPACITY_PREFIX
 from tests.oracle.world import Draft
 
 RESOURCES = ("gpu", "memory", "cpu", "slots", "tokens", "disk", "sessions", "licences")
-HUGE = (*EDGES[2:], EXA, 10 * EXA)
+HUGE = (*EDGES[2:], EXA, EXA, 10 * EXA, 10 * EXA)
 SPELLED = (4 * 1024, 8 * 2**30, 2000, 5000, 64 * 2**20)
 
 
@@ -17,7 +17,7 @@ def random_capacity(draft: Draft) -> dict[str, int]:
     names = draft.rng.sample(RESOURCES, draft.pick((0, 0, 1, 1, 2, 2, 3, 4, 6, 8, 8)))
     capacity = {name: _template(draft) for name in names}
     if len(names) < 8 and draft.chance(0.8):
-        capacity["runs"] = draft.pick((1, 2, 3, 4, 8, 10))
+        capacity["runs"] = draft.pick((1, 2, 3, 4, 8, 10, 16))
     return capacity
 
 
@@ -83,7 +83,7 @@ def _plant(draft: Draft, count: int) -> None:
     victims = draft.pods_of(*draft.main)
     if not victims:
         return
-    share = 0.11 if count <= 8 else 0.2
+    share = 0.1 if count <= 8 else 0.2
     for fault in FAULTS:
         if draft.chance(share):
             for _ in range(1 if count <= 8 else draft.rng.randrange(1, 4)):
@@ -153,7 +153,7 @@ def _drained(draft: Draft, pod: Json) -> None:
 
 
 def _edge_capacity(draft: Draft, pod: Json) -> None:
-    _set_capacity(draft, pod, spell(draft.rng, draft.pick((*EDGES, EXA, 10 * EXA))))
+    _set_capacity(draft, pod, spell(draft.rng, draft.pick((*EDGES, EXA, EXA, 10 * EXA, 10 * EXA))))
 
 
 def _not_advertised(draft: Draft, pod: Json) -> None:

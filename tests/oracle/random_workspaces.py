@@ -4,27 +4,28 @@ from tests.oracle.fields import Json
 from tests.oracle.random_runs import add_run
 from tests.oracle.world import Draft
 
-STATES = (
-    "absent",
-    "pending",
-    "bound",
-    "bound_by_uid",
-    "bound_without_pod",
-    "bound_in_another_pool",
-    "pod_missing",
-    "pod_recreated",
-    "lost",
-    "released",
-    "other_runtime",
-    "no_runtime",
-    "unknown_phase",
-)
+# How often each state is drawn: what some of them show depends on the rest of the world too.
+STATES = {
+    "absent": 3,
+    "pending": 2,
+    "bound": 1,
+    "bound_by_uid": 2,
+    "bound_without_pod": 2,
+    "bound_in_another_pool": 3,
+    "pod_missing": 1,
+    "pod_recreated": 2,
+    "lost": 1,
+    "released": 1,
+    "other_runtime": 1,
+    "no_runtime": 1,
+    "unknown_phase": 1,
+}
 
 
 def add_workspaces(draft: Draft, share: float) -> None:
-    """Add a workspace of each state with that probability, and a Run to judge that wants it."""
-    for state in STATES:
-        if draft.chance(share):
+    """Add a workspace of each state with that probability, times its weight, and a Run to judge that wants it."""
+    for state, weight in STATES.items():
+        if draft.chance(weight * share):
             reference = draft.pick(({}, {"kind": "PersistentWorkspace"}, {"apiGroup": "kruntimes.io/v1alpha1"}))
             requests = draft.pick(({}, {"requests": {}}, {"requests": None}))
             add_run(draft, draft.main, judged=True, workspace={"name": f"ws-{state}", **reference}, resources=requests)

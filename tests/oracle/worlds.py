@@ -7,8 +7,9 @@ hold few Runs, so that thousands of worlds are judged in minutes.
 from datetime import UTC, datetime, timedelta
 from random import Random
 
+from tests.oracle.active_runs import add_active, add_odd_active_runs, pool_of, reserve
 from tests.oracle.features import REQUIRED_FEATURES, features
-from tests.oracle.odd_runs import add_active, add_odd_active_runs, add_odd_judged_runs, pool_of, reserve
+from tests.oracle.odd_runs import add_odd_judged_runs
 from tests.oracle.random_pods import add_pods, random_capacity
 from tests.oracle.random_runs import add_run, random_labels, random_requests
 from tests.oracle.random_workspaces import add_workspaces
@@ -26,8 +27,8 @@ def random_world(seed: int) -> World:
     draft = Draft(
         rng=rng,
         as_of=_moment(rng),
-        namespaces=["team-a", "team-b", "default"][: rng.choice((1, 2, 2, 3))],
-        runtimes=["python", "node", "go"][: rng.choice((1, 2, 2, 3))],
+        namespaces=["team-a", "team-b", "default"][: rng.choice((1, 2, 3))],
+        runtimes=["python", "node", "go"][: rng.choice((1, 2, 3))],
         capacity={},
     )
     draft.capacity = random_capacity(draft)
@@ -35,16 +36,17 @@ def random_world(seed: int) -> World:
     add_pods(draft, count)
     _add_nodes(draft)
     _fill(draft, busy=40 if count > LARGE else 60)
-    add_odd_active_runs(draft, share=0.12)
+    add_odd_active_runs(draft, share=0.14)
     _add_reservations(draft)
-    for _ in range(draft.pick((1, 2, 2, 3))):
+    for _ in range(draft.pick((1, 2, 3, 3))):
         add_run(draft, draft.main if draft.chance(0.85) else _any_pool(draft), judged=True)
-    add_odd_judged_runs(draft, share=0.11)
-    add_workspaces(draft, share=0.11)
-    most = 4 if count > LARGE else 6 if count > SMALL else 10
+    add_odd_judged_runs(draft, share=0.12)
+    add_workspaces(draft, share=0.1)
+    most = 4 if count > LARGE else 7 if count > SMALL else 10
     judged = draft.judged if len(draft.judged) <= most else rng.sample(draft.judged, most)
     rng.shuffle(draft.objects)
-    return World(draft.objects, draft.as_of, draft.reserved, judged, draft.pick(("ignore", "ignore", "wait")))
+    unbound = draft.pick(("ignore", "wait"))
+    return World(draft.objects, draft.as_of, draft.reserved, judged, unbound)
 
 
 def _moment(rng: Random) -> datetime:
@@ -54,13 +56,13 @@ def _moment(rng: Random) -> datetime:
 
 def _pod_count(rng: Random) -> int:
     size = rng.random()
-    if size < 0.07:
+    if size < 0.09:
         return 0
     if size < 0.52:
-        return rng.randrange(1, SMALL + 1)
-    if size < 0.92:
+        return rng.choice((1, 2, 3, 4, 5, 6, 6, 7, 7, SMALL, SMALL))
+    if size < 0.9:
         return rng.randrange(SMALL + 1, 41)
-    return rng.randrange(41, 101) if size < 0.94 else rng.randrange(LARGE + 1, 201)
+    return rng.randrange(41, LARGE + 1) if size < 0.91 else rng.randrange(LARGE + 1, 201)
 
 
 def _add_nodes(draft: Draft) -> None:
@@ -75,13 +77,13 @@ def _any_pool(draft: Draft) -> tuple[str, str]:
 
 
 def _fill(draft: Draft, busy: int) -> None:
-    """Put 0 to 3 Runs on each Pod: often twins of one Run, so that many Pods are equally loaded."""
+    """Put 0 to 2 Runs on each Pod: often twins of one Run, so that many Pods are equally loaded."""
     twin = {"resources": {"requests": random_requests(draft, share=4)}, "affinity": None}
     labels = random_labels(draft)
     alike = draft.pick((0.0, 0.5, 0.9, 1.0))
     pods = draft.rng.sample(draft.pods, min(len(draft.pods), busy))
     for pod in pods:
-        for _ in range(draft.pick((0, 0, 1, 1, 1, 2, 3))):
+        for _ in range(draft.pick((0, 0, 1, 1, 1, 2))):
             if len(draft.active) < busy:
                 run = add_active(draft, pod, **(twin if draft.chance(alike) else {}))
                 if draft.chance(alike / 2):
