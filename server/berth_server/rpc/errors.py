@@ -120,6 +120,15 @@ def status_of_bug(error: Exception, **context: Any) -> grpc.Status:
     return status_of(PlacementError(Reason.INTERNAL, message, metadata={"id": error_id}))
 
 
+def unimplemented(method: str) -> grpc.Status:
+    """Return what gRPC says of a method that it does not know, for one that is declared and not offered yet."""
+    sentence = f"{method} is not offered by this version."
+    status: grpc.Status = rpc_status.to_status(
+        status_pb2.Status(code=StatusCode.UNIMPLEMENTED.value[0], message=sentence)
+    )
+    return status
+
+
 def _retry_info(seconds: float) -> Detail:
     info = details_pb.RetryInfo()
     info.retry_delay.FromMilliseconds(round(seconds * 1000))
