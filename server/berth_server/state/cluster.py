@@ -1,7 +1,8 @@
 """All that Berth believes of one cluster: items, candidates, workspaces, and who occupies what.
 
 `placement.ingest` feeds it observations, `placement.write` reservations; nobody else writes. Every method is
-synchronous and leaves the state whole. Identity is the UID: another UID under a known name is a deletion and an addition.
+synchronous and leaves the state whole. Identity is the UID: another UID under a known name is a deletion and an
+addition.
 """
 
 from collections.abc import Iterator

@@ -9,7 +9,7 @@ await.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,8 @@ class Pool:
     key: PoolKey
     capacity_generation: int = 0
     """Rises whenever any capacity or the layout changes."""
+    derived: dict[str, Any] = field(default_factory=dict)
+    """What others computed from the capacities alone; emptied when any of them changes."""
     _rows: dict[str, _Row] = field(default_factory=dict)
     _columns: Columns | None = None
     _uids: tuple[str, ...] = ()
@@ -82,7 +84,7 @@ class Pool:
         if not same or not self._has_columns_for(candidate):
             self._columns = None
         elif row is not None and row.candidate.capacity != candidate.capacity:
-            self.capacity_generation += 1
+            self._capacity_changed()
         self._refresh(candidate.name)
 
     def remove(self, name: str) -> None:
@@ -127,8 +129,12 @@ class Pool:
             resource in self._columns.resources for resource in candidate.capacity or ()
         )
 
-    def _lay_out(self) -> Columns:
+    def _capacity_changed(self) -> None:
         self.capacity_generation += 1
+        self.derived.clear()
+
+    def _lay_out(self) -> Columns:
+        self._capacity_changed()
         self._log_start = self.position()
         self._log = []
         names = tuple(sorted(self._rows))
