@@ -45,8 +45,8 @@ ObserveCall = Callable[[str, float], None]
 class Metrics:
     """The families, by attribute. Names with `kruntimes_scheduler_` are those of the scheduler replaced."""
 
-    def __init__(self, registry: CollectorRegistry, *, rejections: Mapping[str, Sequence[str]] = {}) -> None:
-        """Register all families. `rejections`: plugin name to the reasons that it can give."""
+    def __init__(self, registry: CollectorRegistry, *, rejections: Iterable[tuple[str, str]] = ()) -> None:
+        """Register all families. `rejections`: every (plugin, reason) that can occur."""
         self._registry = registry
         self._add_calls()
         self._add_scheduling(rejections)
@@ -89,7 +89,7 @@ class Metrics:
             registry=self._registry,
         )
 
-    def _add_scheduling(self, rejections: Mapping[str, Sequence[str]]) -> None:
+    def _add_scheduling(self, rejections: Iterable[tuple[str, str]]) -> None:
         prefix = "kruntimes_scheduler_"
         self.sync = self._counters(f"{prefix}sync_total", "Attempts that ended.", "result", SYNC_RESULTS)
         self.sync_duration = self._histogram(f"{prefix}sync_duration_seconds", "One attempt.", CALL_BUCKETS)
@@ -103,8 +103,7 @@ class Metrics:
             ["plugin", "reason"],
             registry=self._registry,
         )
-        pairs = [(plugin, reason) for plugin, reasons in rejections.items() for reason in reasons]
-        self.filter_rejections: Mapping[tuple[str, str], Counter] = {pair: family.labels(*pair) for pair in pairs}
+        self.filter_rejections: Mapping[tuple[str, str], Counter] = {pair: family.labels(*pair) for pair in rejections}
         self.reservation_conflicts = self._counters(
             f"{prefix}reservation_conflicts_total", "Decisions lost to a newer state.", "stage", CONFLICT_STAGES
         )

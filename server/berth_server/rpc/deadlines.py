@@ -1,11 +1,11 @@
 """Until when a call may wait. A call without a deadline gets one from the server: nothing waits for ever."""
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import grpc.aio
+
+from berth_server.objects.clock import Clock, SystemClock
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,12 +13,12 @@ class Deadlines:
     """The server's rule: `default` seconds for a unary call whose client set no deadline."""
 
     default: float = 30.0
-    clock: Callable[[], float] = time.monotonic
+    clock: Clock = field(default_factory=SystemClock)
 
     def until(self, context: grpc.aio.ServicerContext[Any, Any]) -> float:
         """Return the instant on the monotonic clock at which the call is out of time."""
         remaining = time_remaining(context)
-        return self.clock() + (self.default if remaining is None else remaining)
+        return self.clock.monotonic() + (self.default if remaining is None else remaining)
 
 
 def time_remaining(context: grpc.aio.ServicerContext[Any, Any]) -> float | None:

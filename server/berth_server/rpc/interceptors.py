@@ -4,7 +4,6 @@ Health and reflection are not held to the limit and stay open while the server d
 """
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from inspect import isasyncgen
@@ -40,12 +39,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         admission: Admission,
         metrics: Metrics,
         deadlines: Deadlines,
-        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._admission = admission
         self._metrics = metrics
         self._deadlines = deadlines
-        self._clock = clock
+        self._now = deadlines.clock.monotonic
         self._wrapped: dict[str, tuple[Handler, Handler]] = {}  # one entry for each method that the server has
         self._streams: set[asyncio.Timeout] = set()
         self._draining = False
@@ -143,7 +141,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             self._streams.discard(scope)
 
     async def _observed(self, method: str, observe: ObserveCall, context: Context, work: Awaitable[Any]) -> Any:
-        started = self._clock()
+        started = self._now()
         code = StatusCode.OK
         try:
             return await work
@@ -160,7 +158,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             code = status.code
             await context.abort(code, status.details, (*context.trailing_metadata(), *status.trailing_metadata))
         finally:
-            observe(code.name, self._clock() - started)
+            observe(code.name, self._now() - started)
 
 
 async def _write_all(messages: AsyncGenerator[Any, Any], context: Context) -> None:
