@@ -37,7 +37,8 @@ class Item:
     """A Run as last observed. Identity is `uid`; `labels` must not be changed.
 
     `arrival`: creationTimestamp in wall microseconds. `retry_from`: transition time of condition Running=False in wall
-    microseconds, None unless the item waits for a retry. `link`: the PodGroup that it names, "" for none.
+    microseconds, None unless it ended before and waits to be retried. `retry_seen`: when that was first seen here, in
+    monotonic seconds. `link`: the PodGroup that it names, None if none.
     """
 
     uid: str
@@ -53,7 +54,8 @@ class Item:
     assigned_name: str = ""
     assigned_uid: str = ""
     retry_from: int | None = None
-    link: str = ""
+    retry_seen: float = field(default=0.0, compare=False)
+    link: str | None = None
     message: str = ""
     conditions: bytes = field(default=b"", repr=False)
 

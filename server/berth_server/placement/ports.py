@@ -106,6 +106,10 @@ class Store(Protocol):
         """
         ...
 
+    def age(self, kind: str) -> float:
+        """Return how many seconds ago a watch of `kind` was last known to be complete; 0 within one process."""
+        ...
+
     async def patch_status(self, ref: ObjectRef, status: Mapping[str, Any], *, version: int) -> Resource:
         """Merge `status` (JSON merge patch, RFC 7386) into the status subresource if `version` is still the newest.
 

@@ -2,7 +2,8 @@
 
 A load is (largest ratio, sum of ratios) over the resources of which a Pod has any; loads compare as rational numbers.
 Where the capacities of a pool have a common denominator that fits, ratios become integers and int64 arithmetic is
-exact. Where they have none, float64 ranks, and what is closer than 1e-12 is settled in Fractions, once per distinct row.
+exact. Where they have none, float64 ranks, and what is closer than 1e-12 is settled in Fractions, once per distinct
+row.
 """
 
 import math

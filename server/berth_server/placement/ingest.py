@@ -1,0 +1,213 @@
+"""Events in: the one way by which observations of the cluster reach the state.
+
+A listing replaces what is known of a kind, a watch event changes it; an object older than the one held is ignored. No
+decision is made here. Whoever wants to know what changed subscribes: facts about the state, and each item before and
+after. One task per kind follows its stream; applying an event is synchronous.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from berth_server.objects.clock import Clock
+from berth_server.objects.decode import version_of
+from berth_server.objects.item import Item
+from berth_server.objects.resources import PersistentWorkspace, Pod, Resource, Run
+from berth_server.placement.ports import EventType, GoneError, KubeError, Listing, Store, WatchEvent
+from berth_server.placement.translate import candidate_of, item_of, workspace_of
+from berth_server.state.cluster import ClusterState, Named
+from berth_server.state.facts import Fact
+
+KINDS: Final = ("Node", "Pod", "PersistentWorkspace", "Run")
+"""In the order in which they are listed first; any order gives the same state."""
+
+
+class Log(Protocol):
+    """Where lines for people go."""
+
+    def warning(self, event: str, **values: Any) -> None:
+        """Write one line."""
+        ...
+
+
+RELIST_PAUSE_SECONDS: Final = 1.0
+
+
+@dataclass(slots=True)
+class KindView:
+    """How far the view of one kind is. `held`: (namespace, name) -> (uid, version) of what it holds."""
+
+    version: int = 0
+    listed: bool = False
+    undecodable: int = 0
+    held: dict[Named, tuple[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one observation changed: an item before and after (None: it was not, or is not, there), and facts."""
+
+    before: Item | None
+    after: Item | None
+    facts: tuple[Fact, ...]
+
+
+Subscriber = Callable[[Change], None]
+
+
+class Ingest:
+    """Keeps a `ClusterState` in step with a `Store`. Belongs to one event loop."""
+
+    def __init__(self, store: Store, state: ClusterState, clock: Clock, log: Log) -> None:
+        self.state = state
+        self.views: dict[str, KindView] = {kind: KindView() for kind in KINDS}
+        self._store = store
+        self._clock = clock
+        self._log = log
+        self._subscribers: list[Subscriber] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self._moved = asyncio.Event()
+
+    # --- following the store --------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """List every kind, then follow each. Returns once the state is complete."""
+        for kind in KINDS:
+            self.replace(await self._store.list(kind))
+        self._tasks = [asyncio.create_task(self._follow(kind), name=f"ingest {kind}") for kind in KINDS]
+
+    async def stop(self) -> None:
+        """Stop following."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def wait_for(self, kind: str, version: int, deadline: float) -> bool:
+        """Wait until the view of `kind` is at `version`; False if monotonic time `deadline` comes first."""
+        while self.views[kind].version < version:
+            left = deadline - self._clock.monotonic()
+            if left <= 0:
+                return False
+            self._moved.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._moved.wait(), left)
+        return True
+
+    @property
+    def synced(self) -> bool:
+        """Whether every kind was listed."""
+        return all(view.listed for view in self.views.values())
+
+    def age(self, kind: str) -> float:
+        """Return how many seconds ago the view of `kind` was last known to be complete."""
+        return self._store.age(kind)
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """Call `subscriber` with every change, in the step that makes it."""
+        self._subscribers.append(subscriber)
+
+    async def _follow(self, kind: str) -> None:
+        while True:
+            try:
+                async for event in self._store.watch(kind, self.views[kind].version):
+                    self.apply(event)
+            except GoneError:
+                self.replace(await self._store.list(kind))
+            except KubeError as error:
+                self._log.warning("watch ended", kind=kind, reason=str(error))
+                await asyncio.sleep(RELIST_PAUSE_SECONDS)
+
+    # --- observations ---------------------------------------------------------------------------------------------
+
+    def replace(self, listing: Listing) -> None:
+        """Take a listing as all that there is of its kind."""
+        view = self.views[listing.kind]
+        if view.listed and listing.version < view.version:
+            # A lagging API server must not free capacity.
+            return
+        listed = set()
+        for resource in listing.resources:
+            listed.add((resource.metadata.namespace, resource.metadata.name))
+            self._put(listing.kind, resource)
+        for fault in listing.faults:
+            self._undecodable(listing.kind, fault)
+        if not listing.faults:
+            # What can't be decoded can't be told from what is gone: then nothing is concluded to be gone.
+            for key in [key for key in view.held if key not in listed]:
+                self._drop(listing.kind, key)
+        view.listed = True
+        self._advance_to(listing.kind, listing.version)
+
+    def apply(self, event: WatchEvent) -> None:
+        """Take one event of a watch."""
+        if event.resource is not None:
+            metadata = event.resource.metadata
+            key = (metadata.namespace, metadata.name)
+            if event.type is not EventType.DELETED:
+                self._put(event.kind, event.resource)
+            elif self.views[event.kind].held.get(key, ("", 0))[0] == metadata.uid:
+                self._drop(event.kind, key)
+        elif event.type is not EventType.BOOKMARK:
+            self._undecodable(event.kind, event.fault)
+        self._advance_to(event.kind, event.version)
+
+    def tell(self) -> None:
+        """Pass on the facts that came about without an observation: time moved on, a reservation ended."""
+        self._publish(None, None)
+
+    def _put(self, kind: str, resource: Resource) -> None:
+        view, metadata, version = self.views[kind], resource.metadata, version_of(resource)
+        key = (metadata.namespace, metadata.name)
+        uid, held_version = view.held.get(key, ("", 0))
+        if uid == metadata.uid and version < held_version:
+            return
+        if uid and uid != metadata.uid:
+            # Deleted and created again while nobody looked: the watch may show it as one modification.
+            self._drop(kind, key)
+        view.held[key] = (metadata.uid, version)
+        monotonic, wall = self._clock.monotonic(), self._clock.wall()
+        if isinstance(resource, Run):
+            before = self.state.items.get(metadata.uid)
+            after = item_of(resource, version=version, monotonic=monotonic, before=before)
+            self.state.put_item(after)
+            self._publish(before, after)
+            return
+        if isinstance(resource, Pod):
+            candidate = candidate_of(resource, version=version)
+            if candidate is not None:
+                self.state.put_candidate(candidate, monotonic=monotonic, wall=wall)
+            else:
+                self.state.remove_candidate(metadata.uid)
+        elif isinstance(resource, PersistentWorkspace):
+            self.state.put_workspace(workspace_of(resource, version=version))
+        self._publish(None, None)
+
+    def _drop(self, kind: str, key: Named) -> None:
+        uid, _ = self.views[kind].held.pop(key)
+        before = None
+        if kind == "Run":
+            before = self.state.items.get(uid)
+            self.state.remove_item(uid)
+        elif kind == "Pod":
+            self.state.remove_candidate(uid)
+        elif kind == "PersistentWorkspace":
+            self.state.remove_workspace(*key)
+        self._publish(before, None)
+
+    def _publish(self, before: Item | None, after: Item | None) -> None:
+        facts = self.state.take_facts()
+        if before is not None or after is not None or facts:
+            change = Change(before, after, tuple(facts))
+            for subscriber in self._subscribers:
+                subscriber(change)
+
+    def _undecodable(self, kind: str, fault: str) -> None:
+        self.views[kind].undecodable += 1
+        self._log.warning("object can't be decoded; its last good version stays", kind=kind, reason=fault)
+
+    def _advance_to(self, kind: str, version: int) -> None:
+        view = self.views[kind]
+        view.version = max(view.version, version)
+        self._moved.set()
