@@ -336,6 +336,14 @@ class StoreContract:
             assert told(await early.take(2)) == [("ADDED", "a"), ("ADDED", "b")]
             assert told(await late.take(1)) == [("ADDED", "b")]
 
+    async def test_a_watch_has_an_age(self, subject: Subject) -> None:
+        """It is told in seconds, and small while the watch of a store at hand works."""
+        listing = await subject.store.list("Run")
+        async with following(subject.store, "Run", listing.version) as follower:
+            await subject.store.create(subject.run("a"))
+            await follower.take(1)
+            assert 0 <= subject.store.age("Run") < PATIENCE
+
     async def test_a_forgotten_version_is_gone(self, subject: Subject) -> None:
         """A watch from before the history kept must list again; one from the list that follows works."""
         start = (await subject.store.list("Run")).version

@@ -78,6 +78,10 @@ class EmbeddedStore:
         """See Store. Raises when it is iterated, and also if `since` is a version that this store never gave."""
         return Watch(kind, self._history(kind), since, newest=self._version)
 
+    def age(self, kind: str) -> float:  # noqa: ARG002 -- as the Protocol has it
+        """See Store. Nothing lies between this store and those who watch it."""
+        return 0.0
+
     async def patch_status(self, ref: ObjectRef, status: Mapping[str, Any], *, version: int) -> Resource:
         """See Store. A patch that changes nothing succeeds and leaves the version as it is.
 
