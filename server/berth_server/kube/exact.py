@@ -1,0 +1,68 @@
+"""Decoded YAML, JSON or a protobuf Struct as the JSON that was meant: exact numbers, string keys, nothing else.
+
+A double is exact up to 2^53 only; a larger one may stand for another integer than the one that somebody wrote, and a
+capacity must not be off by a few bytes. This module must not know which field it looks at.
+"""
+
+import math
+from typing import Any, Final
+
+import msgspec
+
+_EXACT: Final = 2**53
+
+
+class InexactError(ValueError):
+    """A value that JSON can't say, or not exactly. The message is one clause that starts with the value's path."""
+
+
+def manifest_json(value: dict[str, Any]) -> bytes:
+    """Return a manifest as JSON bytes; whole doubles, the only integers of a protobuf Struct, become integers.
+
+    Raises InexactError for a double of 2^53 or more, for infinity and NaN, a key that is not a string, another type.
+    """
+    return msgspec.json.encode(plain(value))
+
+
+def plain(value: Any, path: str = "") -> Any:
+    """Return the value as maps with string keys, lists, strings, exact numbers, booleans and nulls.
+
+    Raises InexactError; RecursionError if it contains itself.
+    """
+    match value:
+        case dict():
+            return {_key(key, path): plain(member, _below(path, key)) for key, member in value.items()}
+        case list():
+            return [plain(member, f"{path}[{index}]") for index, member in enumerate(value)]
+        case float():
+            return _number(value, path)
+        case None | str() | bool() | int():
+            return value
+    raise InexactError(f"{_at(path)}JSON has no {type(value).__name__}, write it as a string")
+
+
+def _key(key: Any, path: str) -> str:
+    if isinstance(key, str):
+        return key
+    raise InexactError(f"{_at(path)}the key {key!r} is not a string, write it in quotes")
+
+
+def _number(value: float, path: str) -> float:
+    if not math.isfinite(value):
+        raise InexactError(f"{_at(path)}JSON has no {value}")
+    if not value.is_integer():
+        return value
+    if abs(value) >= _EXACT:
+        raise InexactError(f"{_at(path)}{value:g} may have lost digits as a number, write it as a string")
+    return int(value)
+
+
+def _below(path: str, key: Any) -> str:
+    name = str(key)
+    if "." in name or "/" in name:
+        return f"{path}[{name}]"
+    return f"{path}.{name}" if path else name
+
+
+def _at(path: str) -> str:
+    return f"{path}: " if path else ""
