@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from berth_server.config.file import PluginConfig
 from berth_server.framework.engine import Engine
-from berth_server.framework.profile import Choice, build
+from berth_server.framework.profile import build
 from berth_server.objects.decode import decode
 from berth_server.placement.ingest import KINDS, Ingest
 from berth_server.placement.ports import Listing
@@ -41,6 +42,6 @@ def reader_of(world: World, kinds: tuple[str, ...] = KINDS) -> Reader:
         ingest.replace(listing(kind, world.objects))
     for reservation in world.reserved:
         state.hold(state.items[reservation.run_uid], reservation.pod_uid)
-    choices = [Choice("WorkspacePlacement", arguments={"unbound": world.unbound})]
+    choices = [PluginConfig("WorkspacePlacement", arguments={"unbound": world.unbound})]
     engines = {"default": Engine(build("default", choices, REGISTRY))}
     return Reader(ingest, engines, clock, Identity("test"))

@@ -6,7 +6,7 @@ import pytest
 
 from berth_server.objects.item import Item
 from berth_server.placement import answers
-from berth_server.placement.diagnosis import diagnose
+from berth_server.placement.diagnosis import diagnose, summarize
 from berth_server.placement.eligibility import Member, standing
 from berth_server.placement.read import Reader, unjudgeable
 from tests.conftest import base_seed
@@ -48,7 +48,7 @@ def engine_verdict(reader: Reader, world: World, key: tuple[str, str]) -> Verdic
     names = cycle.view.columns.names
     engine = reader.engine("")
     # Three ways to one choice: ranked, led, and led from what the class cache kept.
-    choices = {ranked.best(), cycle.choose(codes), engine.choose(cycle), engine.choose(reader.look(item))}
+    choices = {ranked.best(), cycle.choose(codes), engine.decide(cycle).row, engine.decide(reader.look(item)).row}
     assert len(choices) == 1, f"the ways to choose disagree: {choices}"
     chosen = choices.pop()
     scores = {}
@@ -60,7 +60,9 @@ def engine_verdict(reader: Reader, world: World, key: tuple[str, str]) -> Verdic
             )
         }
         scores[names[row]] = PodScore(by_plugin, int(ranked.total[position]))
-    diagnosis = diagnose(cycle, codes, nearest=True)
+    diagnosis = diagnose(cycle, codes)
+    summary = summarize(cycle, engine.decide(cycle).counts)
+    assert (summary.feasible, summary.message) == (diagnosis.feasible, diagnosis.message)
     return Verdict(
         eligibility=word,
         rejections={names[row]: cycle.profile.reasons[code - 1] for row, code in enumerate(codes.tolist()) if code},

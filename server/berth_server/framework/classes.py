@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from berth_server.framework.contracts import Filter, Leading, Prepared
+from berth_server.framework.contracts import Codes, Filter, Leading, Prepared
 from berth_server.state.pool import Columns
-from berth_server.state.view import View
+from berth_server.state.view import Rows, View
 
 MAX_CLASSES = 256
+MAX_CODES = 256
+SpeakingFilter = tuple[Filter, int, Prepared]
+"""A filter that has something to say about an item, the offset of its codes, and what it prepared."""
 
 
 @dataclass(slots=True)
@@ -27,7 +30,9 @@ class _Class:
     columns: Columns
     capacity_generation: int
     position: int
+    codes: Codes
     feasible: NDArray[np.bool_]
+    counts: list[int]
     measures: list[NDArray[Any]]
 
 
@@ -39,10 +44,13 @@ class ClassCache:
     def __init__(self) -> None:
         self._classes: OrderedDict[Hashable, _Class] = OrderedDict()
 
-    def choose(
-        self, key: Hashable, view: View, filters: Sequence[tuple[Filter, Prepared]], leading: tuple[Leading, Prepared]
-    ) -> int:
-        """Return the best row for an item of that class, or -1. The view must be shared (nothing left out of it)."""
+    def decide(
+        self, key: Hashable, view: View, filters: Sequence[SpeakingFilter], leading: tuple[Leading, Prepared]
+    ) -> tuple[int, Sequence[int]]:
+        """Return the best row for an item of that class, or -1, and how many rows have each code.
+
+        The view must be shared (nothing left out of it), the filters row-local.
+        """
         full_key = (view.pool.key, key)
         known = self._classes.get(full_key)
         changed = None
@@ -56,20 +64,32 @@ class ClassCache:
         elif changed:
             _patch(known, changed, view, filters, leading)
         self._classes.move_to_end(full_key)
-        return plugin.leader(prepared, view, known.measures, known.feasible)
+        return plugin.leader(prepared, view, known.measures, known.feasible), known.counts
 
     def __len__(self) -> int:
         return len(self._classes)
 
 
-def _compute(view: View, filters: Sequence[tuple[Filter, Prepared]], leading: tuple[Leading, Prepared]) -> _Class:
+def chain(view: View, filters: Sequence[SpeakingFilter], rows: Rows | slice, count: int) -> Codes:
+    """Return for each of `count` rows 0, or the code of its first rejection, asking every filter about every row."""
+    codes = np.zeros(count, np.uint8)
+    for plugin, offset, prepared in filters:
+        verdict = plugin.filter(prepared, view, rows)
+        codes = np.where(codes, codes, np.where(verdict, verdict + np.uint8(offset), np.uint8(0)))
+    return codes
+
+
+def _compute(view: View, filters: Sequence[SpeakingFilter], leading: tuple[Leading, Prepared]) -> _Class:
     everything = slice(None)
     plugin, prepared = leading
+    codes = chain(view, filters, everything, len(view.columns))
     return _Class(
         view.columns,
         view.pool.capacity_generation,
         view.pool.position(),
-        _feasible(view, filters, everything, len(view.columns)),
+        codes,
+        codes == 0,
+        np.bincount(codes, minlength=MAX_CODES).tolist(),
         list(plugin.measure(prepared, view, everything)),
     )
 
@@ -78,21 +98,17 @@ def _patch(
     known: _Class,
     changed: list[int],
     view: View,
-    filters: Sequence[tuple[Filter, Prepared]],
+    filters: Sequence[SpeakingFilter],
     leading: tuple[Leading, Prepared],
 ) -> None:
     rows = np.array(changed if len(changed) == 1 else sorted(set(changed)), np.intp)
     plugin, prepared = leading
-    known.feasible[rows] = _feasible(view, filters, rows, len(rows))
+    codes = chain(view, filters, rows, len(rows))
+    for before, after in zip(known.codes[rows].tolist(), codes.tolist(), strict=True):
+        known.counts[before] -= 1
+        known.counts[after] += 1
+    known.codes[rows] = codes
+    known.feasible[rows] = codes == 0
     for whole, part in zip(known.measures, plugin.measure(prepared, view, rows), strict=True):
         whole[rows] = part
     known.position = view.pool.position()
-
-
-def _feasible(
-    view: View, filters: Sequence[tuple[Filter, Prepared]], rows: NDArray[np.intp] | slice, count: int
-) -> NDArray[np.bool_]:
-    feasible = np.ones(count, np.bool_)
-    for plugin, prepared in filters:
-        feasible &= plugin.filter(prepared, view, rows) == 0
-    return feasible

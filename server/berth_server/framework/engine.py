@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from berth_server.framework.classes import ClassCache
+from berth_server.framework.classes import ClassCache, SpeakingFilter
 from berth_server.framework.contracts import MAX_NODE_SCORE, Codes, Filter, Leading, PluginError, Prepared, Score
 from berth_server.framework.profile import Profile
 from berth_server.objects.item import Item
@@ -38,6 +38,14 @@ class Ranked:
         return np.argsort(-self.total, kind="stable")
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The row that an item goes to (-1: none), and how many rows have each code; live until the next decision."""
+
+    row: int
+    counts: Sequence[int]
+
+
 class Cycle:
     """An item prepared for one view. Lives as long as the view: until the next await."""
 
@@ -47,7 +55,7 @@ class Cycle:
         self.profile = profile
         self.item = item
         self.view = view
-        self._filters: list[tuple[Filter, int, Prepared]] = []
+        self._filters: list[SpeakingFilter] = []
         offset = 0
         for plugin in profile.filters:
             prepared = _guarded(plugin.NAME, plugin.prepare, item, view)
@@ -131,11 +139,9 @@ class Cycle:
             return speaking[0][0], speaking[0][1]
         return None
 
-    def row_local(self) -> list[tuple[Filter, Prepared]] | None:
+    def row_local(self) -> list[SpeakingFilter] | None:
         """Return the filters that speak, if the verdict of each on a row depends on that row alone."""
-        if all(plugin.ROW_LOCAL for plugin, _, _ in self._filters):
-            return [(plugin, prepared) for plugin, _, prepared in self._filters]
-        return None
+        return self._filters if all(plugin.ROW_LOCAL for plugin, _, _ in self._filters) else None
 
     def class_key(self) -> tuple[Any, ...]:
         """Everything of the item that the verdict of the plugins that speak depends on."""
@@ -152,7 +158,7 @@ class Cycle:
 
 
 class Engine:
-    """Runs the cycles of one profile and keeps what can be kept between them."""
+    """Runs the cycles of one profile and keeps what can be kept between them. Reads change nothing but that."""
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
@@ -162,12 +168,15 @@ class Engine:
         """Prepare `item` for `view`."""
         return Cycle(self.profile, item, view)
 
-    def choose(self, cycle: Cycle) -> int:
-        """Return the row that the item goes to, or -1, looking only at what changed since its class was seen."""
+    def decide(self, cycle: Cycle) -> Decision:
+        """Choose, looking only at what changed since an item of the same class was seen, where that is possible."""
         leading, filters = cycle.leading(), cycle.row_local()
         if leading is None or filters is None or not cycle.view.shared:
-            return cycle.choose()
-        return self.classes.choose(cycle.class_key(), cycle.view, filters, leading)
+            codes = cycle.filter()
+            return Decision(cycle.choose(codes), np.bincount(codes, minlength=1).tolist())
+        plugin = leading[0].NAME
+        row, counts = _guarded(plugin, self.classes.decide, cycle.class_key(), cycle.view, filters, leading)
+        return Decision(row, counts)
 
 
 def _checked(plugin: str, values: NDArray[Any], count: int) -> Int64s:

@@ -7,26 +7,15 @@ an error at start that names its path in the config file.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from berth_server.config.file import PluginConfig
 from berth_server.framework.contracts import Filter, Plugin, Score
 
-MAX_WEIGHT = 1_000_000
 Factory = Callable[..., Plugin]
 """A plugin class: called with its arguments by keyword."""
 
 
 class ProfileError(ValueError):
     """A profile that can't be built; the message starts with the path of what is wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What an operator says of one plugin. `path` is where it is said."""
-
-    name: str
-    enabled: bool = True
-    weight: int | None = None
-    arguments: Mapping[str, object] | None = None
-    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,27 +33,25 @@ class Profile:
         return tuple((plugin.NAME, reason) for plugin in self.filters for reason in plugin.REASONS)
 
 
-def build(name: str, choices: Iterable[Choice], registry: Sequence[Factory]) -> Profile:
+def build(name: str, choices: Iterable[PluginConfig], registry: Sequence[Factory]) -> Profile:
     """Build a profile of every plugin of `registry` that no choice switches off.
 
-    Raises ProfileError for an unknown or repeated name, an unknown argument, a value that the plugin does not accept, a
-    weight outside 1..10^6 or for a plugin that does not score.
+    Raises ProfileError for an unknown name, an unknown argument, a value that the plugin does not accept, a weight for
+    a plugin that does not score. (What needs no registry to be seen is checked where the file is read.)
     """
     known = {_name_of(factory): factory for factory in registry}
     if len(known) != len(registry):
         raise ProfileError("the registry lists one plugin twice")
-    chosen: dict[str, Choice] = {}
+    chosen: dict[str, PluginConfig] = {}
     for choice in choices:
         if choice.name not in known:
             raise ProfileError(f"{choice.path}: unknown plugin {choice.name!r}; known are {', '.join(known)}")
-        if choice.name in chosen:
-            raise ProfileError(f"{choice.path}: plugin {choice.name!r} is named twice")
         chosen[choice.name] = choice
     filters: list[Filter] = []
     scores: list[tuple[Score, int]] = []
     arguments = {}
     for plugin_name, factory in known.items():
-        choice = chosen.get(plugin_name, Choice(plugin_name))
+        choice = chosen.get(plugin_name, PluginConfig(plugin_name))
         given = _arguments(factory, choice)
         if not choice.enabled:
             continue
@@ -84,10 +71,10 @@ def _name_of(factory: Factory) -> str:
     return name
 
 
-def _arguments(factory: Factory, choice: Choice) -> dict[str, object]:
+def _arguments(factory: Factory, choice: PluginConfig) -> dict[str, object]:
     accepted: Mapping[str, Sequence[object]] = factory.ARGUMENTS  # type: ignore[attr-defined]  # see _name_of
     given = {argument: values[0] for argument, values in accepted.items()}
-    for argument, value in (choice.arguments or {}).items():
+    for argument, value in choice.arguments.items():
         path = f"{choice.path}.arguments.{argument}"
         if argument not in accepted:
             known = ", ".join(accepted) or "none"
@@ -98,9 +85,5 @@ def _arguments(factory: Factory, choice: Choice) -> dict[str, object]:
     return given
 
 
-def _weight(plugin: Score, choice: Choice) -> int:
-    if choice.weight is None:
-        return plugin.DEFAULT_WEIGHT
-    if not 1 <= choice.weight <= MAX_WEIGHT:
-        raise ProfileError(f"{choice.path}.weight: must be 1 to {MAX_WEIGHT}, not {choice.weight}")
-    return choice.weight
+def _weight(plugin: Score, choice: PluginConfig) -> int:
+    return plugin.DEFAULT_WEIGHT if choice.weight is None else choice.weight

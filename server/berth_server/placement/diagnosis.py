@@ -4,6 +4,8 @@ The text holds reason words and counts only, so its length depends on the code a
 nothing about other tenants. Names and numbers stand beside it.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from berth_server.framework.contracts import Codes
@@ -14,14 +16,23 @@ from berth_server.placement.questions import CandidateRef
 NOTHING_TO_JUDGE = Diagnosis(0, 0, (), "")
 
 
-def diagnose(cycle: Cycle, codes: Codes, *, nearest: bool) -> Diagnosis:
-    """Count the reasons. `nearest`: also find, for each, the candidate that comes nearest to fitting."""
-    considered = len(codes)
-    counts = np.bincount(codes, minlength=1).tolist()
-    feasible = counts[0]
+def diagnose(cycle: Cycle, codes: Codes) -> Diagnosis:
+    """Count the reasons, and find for each the candidate that comes nearest to fitting."""
+    return _of_counts(cycle, np.bincount(codes, minlength=1).tolist(), codes)
+
+
+def summarize(cycle: Cycle, counts: Sequence[int]) -> Diagnosis:
+    """Return the diagnosis of a decision: counts alone. `counts[code]` rows have that code."""
+    return _of_counts(cycle, counts, None)
+
+
+def _of_counts(cycle: Cycle, counts: Sequence[int], codes: Codes | None) -> Diagnosis:
+    considered, feasible = len(cycle.view.columns), counts[0]
+    if feasible == considered:
+        return Diagnosis(considered, feasible, (), "" if feasible else message(0, ()))
     # By count, then in the order of the filter chain, which is the order of the codes.
     ranked = sorted((-count, code) for code, count in enumerate(counts) if code and count)
-    reasons = tuple(_reason(cycle, codes, code, -count, nearest=nearest) for count, code in ranked)
+    reasons = tuple(_reason(cycle, codes, code, -count) for count, code in ranked)
     return Diagnosis(considered, feasible, reasons, "" if feasible else message(considered, reasons))
 
 
@@ -36,9 +47,9 @@ def of_fault(reason: str, detail: str) -> Diagnosis:
     return Diagnosis(0, 0, (ReasonCount("", reason, 0, nearest_miss=detail),), reason)
 
 
-def _reason(cycle: Cycle, codes: Codes, code: int, count: int, *, nearest: bool) -> ReasonCount:
+def _reason(cycle: Cycle, codes: Codes | None, code: int, count: int) -> ReasonCount:
     plugin, reason = cycle.profile.reasons[code - 1]
-    found = cycle.nearest(np.flatnonzero(codes == code), code) if nearest else None
+    found = None if codes is None else cycle.nearest(np.flatnonzero(codes == code), code)
     if found is None:
         return ReasonCount(plugin, reason, count)
     row, lack = found

@@ -127,7 +127,7 @@ class Reader:
         return answers.FilterAnswer(
             self.snapshot(cycle),
             pool_of(item),
-            diagnose(cycle, codes, nearest=True),
+            diagnose(cycle, codes),
             [_filter_row(cycle, codes, row, all_plugins=question.all_plugins) for row in rows],
             token,
         )
@@ -154,7 +154,7 @@ class Reader:
         return answers.ScoreAnswer(
             self.snapshot(cycle),
             pool_of(item),
-            diagnose(cycle, codes, nearest=True),
+            diagnose(cycle, codes),
             None if best < 0 else candidate_at(cycle, best),
             rows,
             unknown,
