@@ -46,7 +46,7 @@ class Occupancy:
         """Let `item` occupy exactly where it is assigned, as last observed, and where it is reserved."""
         self._follow_name(item)
         presence = _presence(item)
-        wanted = {uid: presence for uid in (self._assigned_to(item), reserved_on) if uid is not None}
+        wanted = {uid: presence for uid in (self.assigned_to(item), reserved_on) if uid is not None}
         self._become(item.uid, wanted)
 
     def vacate(self, uid: str) -> None:
@@ -58,14 +58,15 @@ class Occupancy:
         """Candidate UIDs that the item occupies."""
         return self._where.get(uid, _NOWHERE)
 
-    def named(self, namespace: str, name: str) -> list[str]:
-        """UIDs of items that are assigned to that name and to no UID: they follow whoever bears the name."""
-        return sorted(self._by_name.get((namespace, name), ()))
-
-    def _assigned_to(self, item: Item) -> str | None:
+    def assigned_to(self, item: Item) -> str | None:
+        """Return the UID of the candidate that the item is assigned to; by name alone, of whoever bears it now."""
         if not item.holds_capacity:
             return None
         return item.assigned_uid or self._resolve(item.namespace, item.assigned_name)
+
+    def named(self, namespace: str, name: str) -> list[str]:
+        """UIDs of items that are assigned to that name and to no UID: they follow whoever bears the name."""
+        return sorted(self._by_name.get((namespace, name), ()))
 
     def _follow_name(self, item: Item) -> None:
         self._unfollow_name(item.uid)
