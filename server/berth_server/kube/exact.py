@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 _EXACT: Final = 2**53
+_SCALARS: Final = frozenset({str, int, bool, type(None)})
 
 
 class InexactError(ValueError):
@@ -27,13 +28,29 @@ def manifest_json(value: dict[str, Any]) -> bytes:
 def plain(value: Any, path: str = "") -> Any:
     """Return the value as maps with string keys, lists, strings, exact numbers, booleans and nulls.
 
-    Raises InexactError; RecursionError if it contains itself.
+    What is so already is returned as it is, not copied. Raises InexactError; RecursionError if it contains itself.
     """
+    return value if _is_plain(value) else _made_plain(value, path)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether nothing has to be done, which is the rule: found out without making a path for every value."""
+    if type(value) is dict:
+        for key, member in value.items():
+            if type(key) is not str or not (type(member) in _SCALARS or _is_plain(member)):
+                return False
+        return True
+    if type(value) is list:
+        return all(type(member) in _SCALARS or _is_plain(member) for member in value)
+    return type(value) in _SCALARS
+
+
+def _made_plain(value: Any, path: str) -> Any:
     match value:
         case dict():
-            return {_key(key, path): plain(member, _below(path, key)) for key, member in value.items()}
+            return {_key(key, path): _made_plain(member, _below(path, key)) for key, member in value.items()}
         case list():
-            return [plain(member, f"{path}[{index}]") for index, member in enumerate(value)]
+            return [_made_plain(member, f"{path}[{index}]") for index, member in enumerate(value)]
         case float():
             return _number(value, path)
         case None | str() | bool() | int():
