@@ -120,12 +120,9 @@ def status_of_bug(error: Exception, **context: Any) -> grpc.Status:
     return status_of(PlacementError(Reason.INTERNAL, message, metadata={"id": error_id}))
 
 
-def unimplemented(method: str) -> grpc.Status:
-    """Return what gRPC says of a method that it does not know, for one that is declared and not offered yet."""
-    sentence = f"{method} is not offered by this version."
-    status: grpc.Status = rpc_status.to_status(
-        status_pb2.Status(code=StatusCode.UNIMPLEMENTED.value[0], message=sentence)
-    )
+def plain_status(code: StatusCode, sentence: str) -> grpc.Status:
+    """Return a status without details: one that says of a call what gRPC itself says, in a sentence of ours."""
+    status: grpc.Status = rpc_status.to_status(status_pb2.Status(code=code.value[0], message=sentence))
     return status
 
 

@@ -124,8 +124,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         except TimeoutError:
             if not scope.expired():
                 raise
-            sentence = f"No answer within {limit} s, the limit for a call without a deadline: set one."
-            await context.abort(StatusCode.DEADLINE_EXCEEDED, sentence, context.trailing_metadata())
+            raise _OutOfTimeError(f"No answer within {limit} s, the limit for a call without a deadline.") from None
 
     async def _until_drained(self, work: Awaitable[None]) -> None:
         scope = asyncio.timeout(_DRAIN_SECONDS if self._draining else None)
@@ -156,9 +155,16 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         except Exception as error:  # noqa: BLE001 - this is where bugs end
             status = _status(error, method, context)
             code = status.code
-            await context.abort(code, status.details, (*context.trailing_metadata(), *status.trailing_metadata))
         finally:
             observe(code.name, self._now() - started)
+        # Sent last, so that whoever has the answer finds it counted.
+        return await context.abort(
+            status.code, status.details, (*context.trailing_metadata(), *status.trailing_metadata)
+        )
+
+
+class _OutOfTimeError(Exception):
+    """The server's own deadline is over."""
 
 
 async def _write_all(messages: AsyncGenerator[Any, Any], context: Context) -> None:
@@ -180,6 +186,8 @@ def _decoded(handler: Handler, request: Any) -> Any:
 def _status(error: Exception, method: str, context: Context) -> grpc.Status:
     if isinstance(error, PlacementError):
         return errors.status_of(error)
+    if isinstance(error, _OutOfTimeError):
+        return errors.plain_status(StatusCode.DEADLINE_EXCEEDED, str(error))
     if isinstance(error, NotImplementedError) and context.code() is StatusCode.UNIMPLEMENTED:
-        return errors.unimplemented(method)
+        return errors.plain_status(StatusCode.UNIMPLEMENTED, f"{method} is not offered by this version.")
     return errors.status_of_bug(error, method=method, peer=context.peer())

@@ -1,5 +1,6 @@
 """A real grpc.aio server in this process, over a fake service, and a channel to it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -51,6 +52,12 @@ class Rig:
         """Return how often a method ended with a code, or None if there is no such series."""
         labels = {"grpc_service": service, "grpc_method": method, "grpc_code": code}
         return self.registry.get_sample_value("grpc_server_handled_total", labels)
+
+    async def counted(self, method: str, code: str, service: str = "berth.v1.PlacementService") -> float:
+        """Wait until a call is counted that did not end by an answer of ours, and return how often it was."""
+        while (count := self.handled(method, code, service)) is None:  # noqa: ASYNC110 - the metric wakes nobody
+            await asyncio.sleep(0)
+        return count
 
 
 def build(addresses: Sequence[ListenAddress], service: FakeService | None = None, **options: Any) -> RpcServer:
