@@ -203,6 +203,11 @@ def test_hypothetical_run_stands_beside_the_world() -> None:
     assert judge([full, existing], AS_OF, ("x", "a"), hypothetical=run("a")).chosen == "p1"
 
 
+def test_names_of_kinds_are_apart() -> None:
+    """A Pod and a Run may have the same name."""
+    assert judge([pod("a"), run("a")], AS_OF, ("x", "a")).chosen == "a"
+
+
 def test_unknown_run() -> None:
     """A Run that is not in the world can't be judged."""
     with pytest.raises(KeyError):
