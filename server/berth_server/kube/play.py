@@ -1,0 +1,191 @@
+"""Plays the other components of kruntimes on an embedded store, so that a cluster from files lives.
+
+Runtime Pods that were fresh go on giving heartbeats; a Scheduled Run is claimed and runs, and succeeds. All of it by
+conditional writes to the status, as runtimed would: Berth sees nothing that a real cluster could not show. It must not
+decide anything about placement, and must not be used on a real cluster.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from berth_server.kube.embedded import JSON, EmbeddedStore
+from berth_server.objects.clock import Clock
+from berth_server.objects.duration import parse_duration
+from berth_server.objects.resources import RUNTIMED_READY, Pod, Resource, Run
+from berth_server.objects.timestamps import format_time, parse_time
+from berth_server.placement.ports import ConflictError, GoneError, NotFoundError, ObjectRef
+
+DURATION_ANNOTATION: Final = "berth.dev/play-duration"
+"""On a Run: how long it is Running, as a Go duration."""
+DEFAULT_DURATION: Final = 20.0
+HEARTBEAT_PERIOD: Final = 5.0
+CLAIM_DELAY: Final = 1.0
+"""Seconds, as all of these: from Scheduled to Running."""
+
+_FRESH_AGE: Final = timedelta(seconds=15)
+_FRESH_AHEAD: Final = timedelta(seconds=30)
+"""A heartbeat is fresh at first sight if it is at most that old, or that far ahead of this machine's clock."""
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SCHEDULED: Final = "Scheduled"
+_RUNNING: Final = "Running"
+
+Sleep = Callable[[float], Awaitable[None]]
+_Claim = tuple[int, str]
+"""An assignment as the Run shows it: attempt and UID of the Pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Life:
+    """A Run on its way from Scheduled to Succeeded, for one assignment."""
+
+    claim: _Claim
+    task: asyncio.Task[None]
+
+
+class Play:
+    """One task, `run`, on the loop of its store. `duration`: seconds for Runs without (a valid) annotation."""
+
+    def __init__(
+        self, store: EmbeddedStore, clock: Clock, *, duration: float = DEFAULT_DURATION, sleep: Sleep = asyncio.sleep
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._duration = duration
+        self._sleep = sleep
+        self._lives: dict[str, _Life] = {}
+
+    async def run(self) -> None:
+        """Play until cancelled. Pods that are fresh now are kept fresh from now on."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._beat())
+            await self._follow(tasks)
+
+    # --- heartbeats --------------------------------------------------------------------------------------------
+
+    async def _beat(self) -> None:
+        now = self._now()
+        listing = await self._store.list(Pod.kind)
+        alive = [_ref(pod) for pod in listing.resources if isinstance(pod, Pod) and _is_fresh(pod, now)]
+        while True:
+            for ref in alive:
+                with suppress(NotFoundError, ConflictError):
+                    await self._give_heartbeat(ref)
+            await self._sleep(HEARTBEAT_PERIOD)
+
+    async def _give_heartbeat(self, ref: ObjectRef) -> None:
+        raw = self._store.get(ref)
+        stamp = format_time(self._now())
+        conditions = [
+            {**condition, "lastProbeTime": stamp} if condition.get("type") == RUNTIMED_READY else condition
+            for condition in (raw.get("status") or {}).get("conditions") or ()
+        ]
+        await self._store.patch_status(ref, {"conditions": conditions}, version=_version(raw))
+
+    # --- Runs --------------------------------------------------------------------------------------------------
+
+    async def _follow(self, tasks: asyncio.TaskGroup) -> None:
+        while True:
+            listing = await self._store.list(Run.kind)
+            for run in listing.resources:
+                self._observe(run, tasks)
+            with suppress(GoneError):
+                async for event in self._store.watch(Run.kind, listing.version):
+                    self._observe(event.resource, tasks)
+
+    def _observe(self, run: Resource | None, tasks: asyncio.TaskGroup) -> None:
+        """Begin the life of a Run that is assigned, and end that of one whose assignment is over."""
+        if not isinstance(run, Run):
+            return
+        uid, claim = run.metadata.uid, _claim_of(run)
+        life = self._lives.get(uid)
+        if life is not None and life.claim != claim:
+            self._lives.pop(uid).task.cancel()
+            life = None
+        if claim is not None and life is None:
+            life = self._lives[uid] = _Life(claim, tasks.create_task(self._live(run, claim)))
+            life.task.add_done_callback(lambda task: self._forget(uid, task))
+
+    def _forget(self, uid: str, task: asyncio.Task[None]) -> None:
+        if uid in self._lives and self._lives[uid].task is task:
+            del self._lives[uid]
+
+    async def _live(self, run: Run, claim: _Claim) -> None:
+        ref = _ref(run)
+        if run.status is not None and run.status.phase == _SCHEDULED:
+            await self._sleep(CLAIM_DELAY)
+            if not await self._advance(ref, claim, _SCHEDULED, _running):
+                return
+        await self._sleep(self._duration_of(run))
+        await self._advance(ref, claim, _RUNNING, _succeeded)
+
+    def _duration_of(self, run: Run) -> float:
+        seconds = parse_duration((run.metadata.annotations or {}).get(DURATION_ANNOTATION, ""))
+        return self._duration if seconds is None or seconds < 0 else seconds
+
+    async def _advance(self, ref: ObjectRef, claim: _Claim, phase: str, change: Callable[[JSON, str], JSON]) -> bool:
+        """Write the change if the Run still is in that phase of that assignment, else return False."""
+        while True:
+            try:
+                raw = self._store.get(ref)
+                status = raw.get("status") or {}
+                if status.get("phase") != phase or _claim(status.get("attempt"), status.get("assignedPodUID")) != claim:
+                    return False
+                await self._store.patch_status(ref, change(status, format_time(self._now())), version=_version(raw))
+            except ConflictError:
+                continue
+            except NotFoundError:
+                return False
+            return True
+
+    def _now(self) -> datetime:
+        return _EPOCH + timedelta(microseconds=self._clock.wall())
+
+
+def _running(status: JSON, stamp: str) -> JSON:
+    return {
+        "phase": _RUNNING,
+        "conditions": _with_condition(status.get("conditions"), "Running", "True", "Started", stamp),
+    }
+
+
+def _succeeded(status: JSON, stamp: str) -> JSON:
+    stopped = _with_condition(status.get("conditions"), "Running", "False", "Succeeded", stamp)
+    completed = _with_condition(stopped, "Completed", "True", "Succeeded", stamp)
+    return {"phase": "Succeeded", "completionTime": stamp, "conditions": completed}
+
+
+def _with_condition(conditions: list[JSON] | None, kind: str, status: str, reason: str, stamp: str) -> list[JSON]:
+    """The list with that condition replaced or added; the others are untouched."""
+    others = [condition for condition in conditions or () if condition.get("type") != kind]
+    return [*others, {"type": kind, "status": status, "reason": reason, "message": "", "lastTransitionTime": stamp}]
+
+
+def _claim(attempt: int | None, pod_uid: str | None) -> _Claim:
+    return attempt or 0, pod_uid or ""
+
+
+def _claim_of(run: Run) -> _Claim | None:
+    """The assignment of a Run that is Scheduled or Running, else None."""
+    status = run.status
+    if status is None or status.phase not in {_SCHEDULED, _RUNNING}:
+        return None
+    return _claim(status.attempt, status.assigned_pod_uid)
+
+
+def _is_fresh(pod: Pod, now: datetime) -> bool:
+    conditions = (pod.status.conditions if pod.status else None) or ()
+    stamps = (parse_time(one.last_probe_time or "") for one in conditions if one.type == RUNTIMED_READY)
+    return any(stamp is not None and -_FRESH_AHEAD <= now - stamp <= _FRESH_AGE for stamp in stamps)
+
+
+def _ref(resource: Pod | Run) -> ObjectRef:
+    metadata = resource.metadata
+    return ObjectRef(resource.kind, metadata.namespace, metadata.name, metadata.uid)
+
+
+def _version(raw: JSON) -> int:
+    return int(raw["metadata"]["resourceVersion"])
