@@ -42,7 +42,7 @@ def add_pods(draft: Draft, count: int) -> None:
 def _add_pod(draft: Draft, pool: tuple[str, str], index: int, varied: float) -> Json:
     namespace, runtime = pool
     annotations = {
-        CAPACITY_PREFIX + resource: _capacity_text(draft, _vary(draft, amount) if draft.chance(varied) else amount)
+        CAPACITY_PREFIX + resource: spell(draft.rng, _vary(draft, amount) if draft.chance(varied) else amount)
         for resource, amount in draft.capacity.items()
     }
     if annotations and draft.chance(0.04):
@@ -65,10 +65,6 @@ def _fresh(draft: Draft) -> str:
 
 def _vary(draft: Draft, amount: int) -> int:
     return draft.pick((amount, max(1, amount // 2), amount + 1, max(1, amount - 1), amount * 2))
-
-
-def _capacity_text(draft: Draft, amount: int) -> str:
-    return spell(draft.rng, amount)
 
 
 def _add_other_pod(draft: Draft) -> None:
