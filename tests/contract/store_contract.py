@@ -152,7 +152,10 @@ class StoreContract:
         """The store gives uid, creation time, generation; one recreated under the same name is another object."""
         first = await subject.store.create(subject.run("a"))
         await subject.store.delete(ref_of(first))
-        second = await subject.store.create(subject.run("a"))
+        again = subject.run("a")
+        second = await subject.store.create(
+            {**again, "metadata": {**again["metadata"], "uid": first["metadata"]["uid"]}}
+        )
         assert first["metadata"]["uid"] != second["metadata"]["uid"]
         assert first["metadata"]["generation"] == second["metadata"]["generation"] == 1
         assert first["metadata"]["creationTimestamp"]
@@ -167,8 +170,9 @@ class StoreContract:
         assert version_of(left) == version(first)
 
     async def test_a_new_object_has_no_status(self, subject: Subject) -> None:
-        """POST ignores a status that is a subresource."""
-        await subject.store.create({**subject.run("a"), "status": {"phase": "Succeeded"}})
+        """POST and PUT ignore a status that is a subresource."""
+        created = await subject.store.create({**subject.run("a"), "status": {"phase": "Succeeded"}})
+        await subject.store.update({**created, "status": {"phase": "Succeeded"}})
         run = await stored(subject, "Run", "a")
         assert isinstance(run, Run)
         assert run.status is None or not run.status.phase

@@ -17,7 +17,7 @@ from berth_server.objects.clock import Clock
 from berth_server.objects.duration import parse_duration
 from berth_server.objects.resources import RUNTIMED_READY, Pod, Resource, Run
 from berth_server.objects.timestamps import format_time, parse_time
-from berth_server.placement.ports import ConflictError, GoneError, NotFoundError, ObjectRef
+from berth_server.placement.ports import GoneError, NotFoundError, ObjectRef
 
 DURATION_ANNOTATION: Final = "berth.dev/play-duration"
 """On a Run: how long it is Running, as a Go duration."""
@@ -72,7 +72,7 @@ class Play:
         alive = [_ref(pod) for pod in listing.resources if isinstance(pod, Pod) and _is_fresh(pod, now)]
         while True:
             for ref in alive:
-                with suppress(NotFoundError, ConflictError):
+                with suppress(NotFoundError):
                     await self._give_heartbeat(ref)
             await self._sleep(HEARTBEAT_PERIOD)
 
@@ -128,18 +128,16 @@ class Play:
 
     async def _advance(self, ref: ObjectRef, claim: _Claim, phase: str, change: Callable[[JSON, str], JSON]) -> bool:
         """Write the change if the Run still is in that phase of that assignment, else return False."""
-        while True:
-            try:
-                raw = self._store.get(ref)
-                status = raw.get("status") or {}
-                if status.get("phase") != phase or _claim(status.get("attempt"), status.get("assignedPodUID")) != claim:
-                    return False
-                await self._store.patch_status(ref, change(status, format_time(self._now())), version=_version(raw))
-            except ConflictError:
-                continue
-            except NotFoundError:
-                return False
-            return True
+        try:
+            raw = self._store.get(ref)
+        except NotFoundError:
+            return False
+        status = raw.get("status") or {}
+        if status.get("phase") != phase or _claim(status.get("attempt"), status.get("assignedPodUID")) != claim:
+            return False
+        # No await lies between reading and writing, so the version is the newest.
+        await self._store.patch_status(ref, change(status, format_time(self._now())), version=_version(raw))
+        return True
 
     def _now(self) -> datetime:
         return _EPOCH + timedelta(microseconds=self._clock.wall())

@@ -131,6 +131,11 @@ def test_stdin(text: str) -> None:
     assert names(load_cluster("-", now=NOW, stdin=io.BytesIO(b"\xef\xbb\xbf" + text.encode()))) == ["a"]
 
 
+def test_a_json_file_with_a_byte_order_mark(load: Load) -> None:
+    """Editors on Windows write one."""
+    assert names(load('\ufeff{"kind": "Run", "metadata": {"name": "a"}}', "c.json")) == ["a"]
+
+
 # --- as of ---------------------------------------------------------------------------------------------------------
 
 

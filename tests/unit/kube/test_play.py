@@ -60,13 +60,13 @@ class Playing:
 
     def __init__(self, store: EmbeddedStore, time: VirtualTime) -> None:
         self.store = store
-        self._play = Play(store, time, sleep=time.sleep)
+        self.play = Play(store, time, sleep=time.sleep)
         self._task: asyncio.Task[None] | None = None
 
     def load(self, *objects: dict[str, Any]) -> None:
         """Load the objects and begin."""
         self.store.load(objects)
-        self._task = asyncio.create_task(self._play.run())
+        self._task = asyncio.create_task(self.play.run())
 
     async def stop(self) -> None:
         """Cancel the task, and fail if it failed."""
@@ -177,6 +177,29 @@ async def test_an_assignment_that_is_taken_back_is_not_claimed(playing: Playing,
     assert playing.status("a")["phase"] == "Scheduled"
     await time.run_for(0.1)
     assert playing.status("a")["phase"] == "Running"
+
+
+async def test_a_run_is_read_again_before_it_is_written(store: EmbeddedStore, time: VirtualTime) -> None:
+    """One that ended, or was assigned anew, in the very turn of the loop is left alone."""
+    store.load([run("a", "Failed"), run("b", "Scheduled", attempt=2)])
+    play = Play(store, time)
+    for name in ("a", "b"):
+        before = store.get(ObjectRef("Run", "n", name))
+        assert not await play._advance(
+            ObjectRef("Run", "n", name), (1, "uid-p"), "Scheduled", lambda *_: {"phase": "X"}
+        )
+        assert store.get(ObjectRef("Run", "n", name)) == before
+
+
+async def test_nothing_is_kept_of_a_run_that_is_over(store: EmbeddedStore, time: VirtualTime) -> None:
+    """Neither of one that succeeded nor of one that was deleted on its way."""
+    playing = Playing(store, time)
+    playing.load(run("a", "Scheduled", lasts="1s"), run("b", "Scheduled", lasts="1s"))
+    await time.run_for(1)
+    await store.delete(ObjectRef("Run", "n", "b"))
+    await time.run_for(1)
+    assert playing.play._lives == {}
+    await playing.stop()
 
 
 async def test_a_deleted_run_is_forgotten(playing: Playing, time: VirtualTime) -> None:
