@@ -13,4 +13,4 @@ class NullLog:
         """See Log."""
         self.lines.append((event, values))
 
-    info = error = warning
+    info = exception = warning

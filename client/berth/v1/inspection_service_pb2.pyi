@@ -441,12 +441,12 @@ class PendingItem(_message.Message):
     attempts: _builtins.int
     """Unschedulable verdicts in a row."""
     message: _builtins.str
-    """The text of the last verdict."""
+    """The text of the last verdict, with counts."""
     @_builtins.property
     def item(self) -> _resources_pb2.ObjectKey: ...
     @_builtins.property
-    def reasons(self) -> _containers.RepeatedCompositeFieldContainer[_resources_pb2.ReasonCount]:
-        """The reasons of the last verdict, most frequent first."""
+    def reasons(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The reason words of the last verdict, most frequent first."""
 
     @_builtins.property
     def not_before(self) -> _timestamp_pb2.Timestamp:
@@ -459,7 +459,7 @@ class PendingItem(_message.Message):
         state: Global___PendingState.ValueType = ...,
         position: _builtins.int = ...,
         attempts: _builtins.int = ...,
-        reasons: _abc.Iterable[_resources_pb2.ReasonCount] | None = ...,
+        reasons: _abc.Iterable[_builtins.str] | None = ...,
         message: _builtins.str = ...,
         not_before: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from berth_server.objects.item import Item
+from berth_server.queue.events import Cures
 from berth_server.state.pool import Int64s
 from berth_server.state.view import Rows, View
 
@@ -42,6 +43,8 @@ class Filter(Plugin, Protocol):
 
     REASONS: ClassVar[tuple[str, ...]]
     """In the order in which they are asked. A closed list: it is used as a metric label."""
+    CURES: ClassVar[Cures]
+    """For every reason, the events after which it may hold no more on some row, or on a row that is new."""
     ROW_LOCAL: ClassVar[bool]
     """The verdict on a row depends on the class key and that row's columns alone, so it can be kept and patched."""
 

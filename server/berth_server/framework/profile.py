@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from berth_server.config.file import PluginConfig
 from berth_server.framework.contracts import Filter, Plugin, Score
+from berth_server.queue.events import Cures
 
 Factory = Callable[..., Plugin]
 """A plugin class: called with its arguments by keyword."""
@@ -31,6 +32,11 @@ class Profile:
     def reasons(self) -> tuple[tuple[str, str], ...]:
         """All (plugin, reason) pairs, in filter-chain order."""
         return tuple((plugin.NAME, reason) for plugin in self.filters for reason in plugin.REASONS)
+
+    @property
+    def cures(self) -> Cures:
+        """For every reason, the events that can cure it."""
+        return {reason: cures for plugin in self.filters for reason, cures in plugin.CURES.items()}
 
 
 def build(name: str, choices: Iterable[PluginConfig], registry: Sequence[Factory]) -> Profile:

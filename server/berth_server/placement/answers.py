@@ -6,7 +6,8 @@ from datetime import datetime
 from enum import Enum
 from typing import Generic, TypeVar
 
-from berth_server.placement.questions import CandidateRef
+from berth_server.placement.failures import Reason
+from berth_server.placement.questions import CandidateRef, ExistingRun
 
 T = TypeVar("T")
 
@@ -229,6 +230,77 @@ class PlanAnswer:
     diagnosis: Diagnosis
     result: PlanResult
     best: Sequence[ScoredCandidate] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What a unary call would have raised."""
+
+    reason: Reason
+    message: str
+    metadata: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ReserveAnswer:
+    """The room taken, or renewed."""
+
+    snapshot: SnapshotInfo
+    reservation: ReservationInfo
+
+
+class BindOutcome(Enum):
+    """What a Bind came to."""
+
+    BOUND = "BOUND"
+    ALREADY_BOUND = "ALREADY_BOUND"
+
+
+@dataclass(frozen=True, slots=True)
+class BindAnswer:
+    """The assignment; `version` is the item's resourceVersion with it."""
+
+    outcome: BindOutcome
+    candidate: CandidateRef
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoppedItem:
+    """A key that is in flight until `lease_until` (monotonic seconds), or until it is done."""
+
+    attempt_id: str
+    item: ExistingRun
+    attempt: int
+    lease_until: float
+
+
+class PendingState(Enum):
+    """Where a key of the queue stands."""
+
+    ACTIVE = "ACTIVE"
+    BACKOFF = "BACKOFF"
+    UNSCHEDULABLE = "UNSCHEDULABLE"
+    IN_FLIGHT = "IN_FLIGHT"
+    RETRY_DELAY = "RETRY_DELAY"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingItem:
+    """A key of the queue. `position` from 1, within its state; `attempts`: unschedulable verdicts in a row.
+
+    `reasons` are words; the counts are in `message`.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    state: PendingState
+    position: int
+    attempts: int
+    reasons: Sequence[str]
+    message: str
+    not_before: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from berth_server.framework.engine import Cycle
 from berth_server.placement.answers import Diagnosis, ReasonCount
 from berth_server.placement.questions import CandidateRef
 
+NO_RUNTIME_PODS = "NoRuntimePods"
+"""The reason of a pool that is empty."""
 NOTHING_TO_JUDGE = Diagnosis(0, 0, (), "")
 
 
@@ -39,7 +41,7 @@ def _of_counts(cycle: Cycle, counts: Sequence[int], codes: Codes | None) -> Diag
 def message(considered: int, reasons: tuple[ReasonCount, ...]) -> str:
     """Write the text of a Run that waits: `0/12 runtime pods: 7 InsufficientCapacity, 5 StaleHeartbeat`."""
     listed = ", ".join(f"{reason.count} {reason.reason}" for reason in reasons)
-    return f"0/{considered} runtime pods: {listed or 'NoRuntimePods'}"
+    return f"0/{considered} runtime pods: {listed or NO_RUNTIME_PODS}"
 
 
 def of_fault(reason: str, detail: str) -> Diagnosis:

@@ -29,7 +29,11 @@ Standing = answers.AlreadyAssigned | answers.Ineligible | answers.Invalid | Memb
 
 def standing(item: Item, *, wall: int, monotonic: float) -> Standing | None:
     """Return why the item is not planned now; None: it is eligible. A reservation is not looked at here."""
-    return settled(item) or (Member(item.link) if item.link is not None else None) or _waiting(item, wall, monotonic)
+    return (
+        settled(item)
+        or (Member(item.link) if item.link is not None else None)
+        or retry_delay(item, wall=wall, monotonic=monotonic)
+    )
 
 
 def settled(item: Item) -> answers.AlreadyAssigned | answers.Ineligible | answers.Invalid | None:
@@ -69,7 +73,8 @@ def retry_ends(item: Item, *, wall: int, monotonic: float) -> float | None:
     return min(by_stamp, item.retry_seen + delay)
 
 
-def _waiting(item: Item, wall: int, monotonic: float) -> answers.Ineligible | None:
+def retry_delay(item: Item, *, wall: int, monotonic: float) -> answers.Ineligible | None:
+    """Return until when the item waits to be retried; None: it does not."""
     ends = retry_ends(item, wall=wall, monotonic=monotonic)
     if ends is None or ends <= monotonic:
         return None

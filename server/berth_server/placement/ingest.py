@@ -28,7 +28,11 @@ class Log(Protocol):
     """Where lines for people go."""
 
     def warning(self, event: str, **values: Any) -> None:
-        """Write one line."""
+        """Write one line about what passes or can be mended."""
+        ...
+
+    def exception(self, event: str, **values: Any) -> None:
+        """Write one line about a bug, with the exception that is being handled."""
         ...
 
 

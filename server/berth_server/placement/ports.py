@@ -118,6 +118,40 @@ class Store(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """What a status write starts from: the object, the newest version known of it, its conditions as raw JSON."""
+
+    ref: ObjectRef
+    version: int
+    conditions: bytes
+
+
+class Writer(Protocol):
+    """The only way by which Berth writes to Kubernetes. One write slot an item.
+
+    Each call is one conditional PATCH of the status subresource, and returns the version that it made. Foreign
+    conditions are written back as they are. Raises a KubeError: OutcomeUnknownError leaves open what happened, any
+    other means that nothing was written.
+    """
+
+    async def assign(self, item: Outgoing, candidate_name: str, candidate_uid: str) -> int:
+        """Write phase Scheduled, the candidate, condition Scheduled=True. Supersedes a message that waits."""
+        ...
+
+    async def finish(self, item: Outgoing, phase: str, reason: str, message: str) -> int:
+        """Write a terminal phase, completionTime, conditions Running=False and Completed=False with the reason."""
+        ...
+
+    async def note(self, item: Outgoing, message: str) -> int | None:
+        """Write the message of an item that waits; None: another write took its place."""
+        ...
+
+    def seen(self, uid: str, version: int) -> None:
+        """The view has the item at `version`; a deleted one at infinity: no later write needs what was kept of it."""
+        ...
+
+
 class Service(Protocol):
     """Placement as others see it: the driver in process, and every RPC. Raises `failures.PlacementError` alone."""
 
@@ -131,6 +165,32 @@ class Service(Protocol):
 
     async def plan(self, question: "questions.PlanQuestion") -> "answers.PlanAnswer":
         """Decide, and reserve unless it is a dry run, with no await between."""
+        ...
+
+    async def plan_batch(
+        self, batch: Sequence["questions.PlanQuestion | answers.Failure"]
+    ) -> "Sequence[answers.PlanAnswer | answers.Failure]":
+        """Plan strictly one after another; a failed one does not end the others. A Failure stays where it is."""
+        ...
+
+    async def reserve(self, question: "questions.ReserveQuestion") -> "answers.ReserveAnswer":
+        """Take room on one named candidate after asking every filter again; the same again renews the hold."""
+        ...
+
+    async def release(self, question: "questions.ReleaseQuestion") -> bool:
+        """Give the room of a held reservation back; False: there was none."""
+        ...
+
+    async def bind(self, question: "questions.BindQuestion") -> "answers.BindAnswer":
+        """Look again, write the assignment, answer when its outcome is known. A further call joins the first."""
+        ...
+
+    async def pop(self, *, max_items: int, wait: float) -> "Sequence[answers.PoppedItem]":
+        """Take what is next from the queue, waiting at most `wait` seconds for something to be there."""
+        ...
+
+    async def done(self, attempt_id: str) -> None:
+        """End an attempt: what its Plan and Bind came to decides where its key goes. Raises ATTEMPT_OVER."""
         ...
 
 
@@ -147,6 +207,18 @@ class Inspection(Protocol):
         self, *, namespace: str, runtime: str, page_size: int, page_token: str
     ) -> "answers.Page[answers.CandidateSummary]":
         """List the Runtime Pods in view, by namespace and name."""
+        ...
+
+    async def list_reservations(
+        self, *, namespace: str, page_size: int, page_token: str
+    ) -> "answers.Page[answers.ReservationInfo]":
+        """List the room that is taken and not yet seen as assigned, oldest first."""
+        ...
+
+    async def list_pending(
+        self, *, namespace: str, page_size: int, page_token: str
+    ) -> "answers.Page[answers.PendingItem]":
+        """List what waits in the queue, next first."""
         ...
 
     async def server_info(self) -> "answers.ServerInfo":

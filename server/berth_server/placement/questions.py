@@ -84,6 +84,37 @@ class PlanQuestion:
     attempt_id: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ReserveQuestion:
+    """Take room on one named candidate. `hold` in seconds."""
+
+    item: ExistingRun
+    candidate: CandidateRef
+    owner: str
+    hold: float = 30.0
+    profile: str = ""
+    deadline: float | None = None
+    attempt_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseQuestion:
+    """Give the room of a held reservation back."""
+
+    reservation_id: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class BindQuestion:
+    """Assign: what a reservation names, or an item and a candidate, which are reserved first."""
+
+    what: "str | tuple[ExistingRun, CandidateRef]"
+    owner: str
+    attempt_id: str = ""
+    deadline: float | None = None
+
+
 def existing(item: ItemRef) -> ExistingRun:
     """Return `item` when it exists in the cluster; only reads and dry runs may be hypothetical.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from berth_server.framework.contracts import Codes
 from berth_server.objects.item import Item
+from berth_server.queue.events import ADDED, Cure, Cures, EventKind, Scope
 from berth_server.state.view import Rows, View
 
 
@@ -20,6 +21,10 @@ class ExistingRunAntiAffinity:
     ARGUMENTS: ClassVar[Mapping[str, Sequence[object]]] = {}
     ROW_LOCAL: ClassVar[bool] = False
     REASONS: ClassVar[tuple[str, ...]] = ("ExistingRunAntiAffinity",)
+
+    CURES: ClassVar[Cures] = {
+        "ExistingRunAntiAffinity": frozenset({ADDED, Cure(EventKind.TARGET_REMOVED, Scope.NAMESPACE)})
+    }
 
     def prepare(self, item: Item, view: View) -> Rows | None:
         """Find the rows that repel."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from berth_server.framework.contracts import Codes
 from berth_server.objects.item import Item
 from berth_server.objects.selectors import Selector
+from berth_server.queue.events import ADDED, Cure, Cures, EventKind, Scope
 from berth_server.state.view import Rows, View
 
 _AFFINITY, _ANTI_AFFINITY = 1, 2
@@ -37,6 +38,20 @@ class RunAffinity:
     ARGUMENTS: ClassVar[Mapping[str, Sequence[object]]] = {}
     ROW_LOCAL: ClassVar[bool] = False
     REASONS: ClassVar[tuple[str, ...]] = ("UnsatisfiedRunAffinity", "UnsatisfiedRunAntiAffinity")
+
+    CURES: ClassVar[Cures] = {
+        # Targets come and go with their Pods, too, in any pool of the namespace: the last one to go allows seeding.
+        "UnsatisfiedRunAffinity": frozenset(
+            Cure(kind, Scope.NAMESPACE)
+            for kind in (
+                EventKind.TARGET_ADDED,
+                EventKind.TARGET_REMOVED,
+                EventKind.CANDIDATE_ADDED,
+                EventKind.CANDIDATE_REMOVED,
+            )
+        ),
+        "UnsatisfiedRunAntiAffinity": frozenset({ADDED, Cure(EventKind.TARGET_REMOVED, Scope.NAMESPACE)}),
+    }
 
     def prepare(self, item: Item, view: View) -> _Terms | None:
         """Find the targets of every term."""

@@ -11,12 +11,14 @@ import numpy as np
 
 from berth_server.framework.contracts import Codes
 from berth_server.objects.item import Item
+from berth_server.queue.events import ADDED, Cure, Cures, EventKind, Scope
 from berth_server.state.candidate import Availability
 from berth_server.state.pool import Int64s
 from berth_server.state.view import Rows, View
 
 _NOT_ADVERTISED = len(Availability)
 _INSUFFICIENT = _NOT_ADVERTISED + 1
+_CAPACITY = Cure(EventKind.CANDIDATE_CAPACITY, Scope.POOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,12 @@ class RuntimePodAvailability:
         "ResourceNotAdvertised",
         "InsufficientCapacity",
     )
+
+    CURES: ClassVar[Cures] = {
+        **dict.fromkeys(REASONS[:5], frozenset({ADDED, Cure(EventKind.CANDIDATE_AVAILABLE, Scope.POOL)})),
+        "ResourceNotAdvertised": frozenset({ADDED, _CAPACITY}),
+        "InsufficientCapacity": frozenset({ADDED, _CAPACITY, Cure(EventKind.CAPACITY_RELEASED, Scope.POOL)}),
+    }
 
     def prepare(self, item: Item, view: View) -> _Wanted:
         """Look up the columns of the requested resources."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from berth_server.framework.contracts import Codes
 from berth_server.objects.item import Item
+from berth_server.queue.events import Cure, Cures, EventKind, Scope
 from berth_server.state.view import Rows, View, Workspace
 
 _MISMATCH, _LOST, _PINNED, _NOT_FOUND, _PENDING = range(1, 6)
@@ -39,6 +40,15 @@ class WorkspacePlacement:
         "WorkspacePinned",
         "WorkspaceNotFound",
         "WorkspacePending",
+    )
+
+    CURES: ClassVar[Cures] = dict.fromkeys(
+        REASONS,
+        # A Pod may come or go in another pool of the namespace and still be the one that the workspace is bound to.
+        frozenset(
+            Cure(kind, Scope.NAMESPACE)
+            for kind in (EventKind.WORKSPACE_CHANGED, EventKind.CANDIDATE_ADDED, EventKind.CANDIDATE_REMOVED)
+        ),
     )
 
     def __init__(self, unbound: str = "ignore") -> None:

@@ -1,0 +1,236 @@
+"""Bind: look again, send one write, and answer when its outcome is known.
+
+The write belongs to a supervised task, never to the call that asked for it: a call that is cancelled or out of time
+leaves the write to be settled, and the next call joins it. HELD becomes BINDING once, in one synchronous step.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from berth_server.objects.clock import SECOND
+from berth_server.objects.item import Item
+from berth_server.placement import answers
+from berth_server.placement.attempts import Attempt, Verdict
+from berth_server.placement.core import Core
+from berth_server.placement.described import check_owner, conflict, not_eligible
+from berth_server.placement.eligibility import standing
+from berth_server.placement.failures import PlacementError, Reason
+from berth_server.placement.outgoing import outgoing
+from berth_server.placement.ports import (
+    ConflictError,
+    KubeError,
+    NotFoundError,
+    OutcomeUnknownError,
+    RefusedError,
+    ThrottledError,
+)
+from berth_server.placement.questions import BindQuestion, CandidateRef, ExistingRun, ReadOptions, ReserveQuestion
+from berth_server.placement.read import rejection_at
+from berth_server.placement.reserve import Reserver, stale_target
+from berth_server.state.reservations import End, Reservation, State
+
+MAX_BINDS_IN_FLIGHT: Final = 64
+DEFAULT_HOLD_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """The outcome of one write: the version that it made, or why nothing was written."""
+
+    version: int
+    failure: PlacementError | None = None
+
+
+class Binder:
+    """Turns reservations into assignments, at most 64 writes at once."""
+
+    def __init__(self, core: Core, reserver: Reserver) -> None:
+        self._core = core
+        self._reserver = reserver
+        self._room = asyncio.Semaphore(MAX_BINDS_IN_FLIGHT)
+        self._writes: dict[str, asyncio.Task[_Written]] = {}
+
+    async def bind(self, question: BindQuestion) -> answers.BindAnswer:
+        """See ports.Service."""
+        found = await self._target(question)
+        if isinstance(found, answers.BindAnswer):
+            return found
+        check_owner(found, question.owner)
+        self._core.attempts.of(question.attempt_id, found.item.uid)
+        candidate = CandidateRef(found.candidate.name, found.candidate.uid)
+        if found.state is State.BOUND:
+            return answers.BindAnswer(answers.BindOutcome.ALREADY_BOUND, candidate, found.version)
+        if found.state is State.HELD:
+            self._look_again(found)
+            self._send(found)
+        # Shielded: the caller may go, the write is settled all the same.
+        written = await asyncio.shield(self._writes[found.id])
+        if written.failure is not None:
+            raise written.failure
+        return answers.BindAnswer(answers.BindOutcome.BOUND, candidate, written.version)
+
+    async def drain(self) -> None:
+        """Wait until no write is in flight."""
+        while self._writes:
+            await asyncio.wait(list(self._writes.values()))
+
+    # --- what is bound --------------------------------------------------------------------------------------------
+
+    async def _target(self, question: BindQuestion) -> Reservation | answers.BindAnswer:
+        core = self._core
+        if isinstance(question.what, str):
+            core.reader.let_time_pass()
+            reservation = core.reservations.get(question.what)
+            if reservation is None:
+                raise PlacementError(
+                    Reason.UNKNOWN_RESERVATION,
+                    f"there is no reservation {question.what}: it was released, has expired or ended. Plan again.",
+                    metadata={"reservation_id": question.what},
+                )
+            return reservation
+        run, candidate = question.what
+        item = await core.reader.locate(run, ReadOptions(deadline=question.deadline))
+        return self._by_item(item, run, candidate, question)
+
+    def _by_item(
+        self, item: Item, run: ExistingRun, candidate: CandidateRef, question: BindQuestion
+    ) -> Reservation | answers.BindAnswer:
+        core = self._core
+        if item.holds_capacity and candidate.uid == core.state.occupancy.assigned_to(item):
+            return answers.BindAnswer(answers.BindOutcome.ALREADY_BOUND, candidate, item.version)
+        held = core.reservations.of_item(item.uid)
+        if held is not None and held.owner == question.owner and held.candidate.uid == candidate.uid:
+            return held
+        take = ReserveQuestion(
+            run, candidate, question.owner, hold=DEFAULT_HOLD_SECONDS, attempt_id=question.attempt_id
+        )
+        return self._reserver.take(core.reader.look(item), take)
+
+    def _look_again(self, reservation: Reservation) -> None:
+        """Judge the reservation as if it were new. Raises PlacementError; then it is dropped."""
+        core, uid, candidate = self._core, reservation.item.uid, reservation.candidate
+        core.reader.let_time_pass()
+        item = core.state.items.get(uid)
+        if item is None or item.attempt != reservation.item.attempt:
+            raise self._lost(reservation, End.ITEM_CHANGED, _stale_item(reservation.item))
+        why = standing(item, wall=core.clock.wall(), monotonic=core.clock.monotonic())
+        if why is not None:
+            raise self._lost(reservation, End.ITEM_CHANGED, not_eligible(item, why))
+        cycle = core.reader.look(item)
+        row = cycle.view.columns.row_of_uid.get(candidate.uid)
+        if row is None:
+            target = CandidateRef(candidate.name, candidate.uid)
+            now = core.state.candidate_named(item.namespace, candidate.name)
+            lost = stale_target(item, target, now.uid if now is not None and now.uid != candidate.uid else "")
+            raise self._lost(reservation, End.CANDIDATE_GONE, lost)
+        code = int(cycle.filter(np.array([row]))[0])
+        if code:
+            rejection = rejection_at(cycle, row, code)
+            core.metrics.reservation_conflicts["bind"].inc()
+            raise self._lost(reservation, End.REJECTED, conflict(item, candidate.name, rejection))
+
+    def _lost(self, reservation: Reservation, end: End, error: PlacementError) -> PlacementError:
+        core = self._core
+        attempt = self._attempt_of(reservation)
+        if attempt is not None:
+            attempt.verdict = Verdict.CONFLICT
+        core.reservations.drop(reservation, end)
+        core.ingest.tell()
+        return error
+
+    # --- the write ------------------------------------------------------------------------------------------------
+
+    def _send(self, reservation: Reservation) -> None:
+        core = self._core
+        item = core.state.items[reservation.item.uid]
+        core.reservations.send(reservation, item.version)
+        task = asyncio.create_task(self._write(reservation, item), name=f"bind {item.uid}")
+        self._writes[reservation.id] = task
+        task.add_done_callback(lambda _: self._writes.pop(reservation.id, None))
+
+    async def _write(self, reservation: Reservation, item: Item) -> _Written:
+        core, candidate = self._core, reservation.candidate
+        try:
+            async with self._room:
+                version = await core.writer.assign(outgoing(item), candidate.name, candidate.uid)
+        except OutcomeUnknownError as error:
+            return self._unknown(reservation, str(error))
+        except KubeError as error:
+            return self._refused(reservation, error)
+        except Exception as error:  # a bug on the way out: it is not known what was sent
+            core.log.exception("bind failed by a bug", run_uid=item.uid, reason=repr(error))
+            return self._unknown(reservation, repr(error))
+        self._count_scheduled(reservation)
+        core.reservations.succeeded(reservation, version)
+        core.ingest.tell()
+        return _Written(version)
+
+    def _count_scheduled(self, reservation: Reservation) -> None:
+        core = self._core
+        core.metrics.sync["scheduled"].inc()
+        waited = (core.clock.wall() - reservation.item.arrival) / SECOND
+        core.metrics.run_queue_duration.observe(max(waited, 0.0))
+        attempt = self._attempt_of(reservation)
+        if attempt is not None:
+            attempt.verdict = Verdict.BOUND
+
+    def _unknown(self, reservation: Reservation, why: str) -> _Written:
+        core, item = self._core, reservation.item
+        attempt = self._attempt_of(reservation)
+        if attempt is not None:
+            attempt.verdict = Verdict.RESERVED_BY_OTHER
+        core.reservations.unknown(reservation)
+        core.ingest.tell()
+        core.log.warning("outcome of a bind is unknown", run_uid=item.uid, namespace=item.namespace, reason=why)
+        message = f"the outcome of binding Run {item.namespace}/{item.name} is unknown: call Bind again to follow it."
+        return _Written(0, PlacementError(Reason.BIND_IN_PROGRESS, message, metadata={"state": "UNCONFIRMED"}))
+
+    def _refused(self, reservation: Reservation, error: KubeError) -> _Written:
+        core, item = self._core, reservation.item
+        lost = isinstance(error, (ConflictError, NotFoundError))
+        attempt = self._attempt_of(reservation)
+        if attempt is not None:
+            attempt.verdict = Verdict.CONFLICT if lost else Verdict.ERROR
+            attempt.message = str(error)
+        if isinstance(error, ConflictError):
+            core.metrics.reservation_conflicts["bind"].inc()
+        core.reservations.drop(reservation, End.REFUSED)
+        core.ingest.tell()
+        return _Written(0, _refusal(item, error))
+
+    def _attempt_of(self, reservation: Reservation) -> Attempt | None:
+        """Return the attempt that reserved, if it is still in flight."""
+        return self._core.attempts.find(reservation.attempt_id)
+
+
+def _stale_item(item: Item) -> PlacementError:
+    return PlacementError(
+        Reason.STALE_ITEM,
+        f"Run {item.namespace}/{item.name} is gone or in another attempt than the one reserved: plan again.",
+        metadata={"namespace": item.namespace, "name": item.name, "uid": item.uid},
+        retry_after=0.0,
+    )
+
+
+def _refusal(item: Item, error: KubeError) -> PlacementError:
+    run = f"Run {item.namespace}/{item.name}"
+    if isinstance(error, ConflictError):
+        return PlacementError(
+            Reason.STALE_ITEM,
+            f"{run} was changed by somebody else meanwhile: plan again.",
+            metadata={"namespace": item.namespace, "name": item.name, "uid": item.uid},
+            retry_after=0.0,
+        )
+    if isinstance(error, NotFoundError):
+        return _stale_item(item)
+    reason = error.reason if isinstance(error, RefusedError) else type(error).__name__.removesuffix("Error")
+    after = error.retry_after if isinstance(error, ThrottledError) else None
+    return PlacementError(
+        Reason.BIND_REFUSED,
+        f"the API server refused to assign {run}: {error}.",
+        metadata={"reason": reason},
+        retry_after=after,
+    )

@@ -1,0 +1,277 @@
+"""The work list: which key is next, and where it goes after an attempt.
+
+It lives beside the state because it needs every event; the driver, in process or remote, only takes from it. Time comes
+from the clock and is moved on by whoever waits here: heartbeats, holds, leases, backoffs and messages that fall due.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import Final
+
+from berth_server.objects.item import Item, Stage
+from berth_server.placement import answers
+from berth_server.placement.answers import PendingState
+from berth_server.placement.attempts import Attempt, Verdict
+from berth_server.placement.core import Core
+from berth_server.placement.ingest import Change
+from berth_server.placement.outgoing import outgoing
+from berth_server.placement.ports import KubeError
+from berth_server.placement.questions import ExistingRun
+from berth_server.placement.reporter import Reporter
+from berth_server.placement.translate import instant
+from berth_server.queue.events import ClusterEvent, EventKind
+from berth_server.queue.key import QueueKey
+from berth_server.queue.outcomes import Conflict, Error, Forget, Held, Outcome, ReservedForOther, RetryAt, Unschedulable
+from berth_server.state.facts import Fact, FactKind
+from berth_server.state.reservations import End, Reservation, State
+
+LEASE_SECONDS: Final = 60.0
+_JUST_AFTER: Final = 0.001
+
+_WAKEUPS: Final = {
+    FactKind.CANDIDATE_ADDED: "runtime_pod",
+    FactKind.CANDIDATE_AVAILABLE: "runtime_pod",
+    FactKind.CANDIDATE_CAPACITY: "runtime_pod",
+    FactKind.CANDIDATE_REMOVED: "runtime_pod",
+    FactKind.CANDIDATE_UNAVAILABLE: "runtime_pod",
+    FactKind.CAPACITY_RELEASED: "capacity_released",
+}
+_CAUSES: Final = {
+    FactKind.TARGET_ADDED: "affinity_target",
+    FactKind.TARGET_REMOVED: "anti_affine_run_gone",
+    FactKind.WORKSPACE_CHANGED: "workspace",
+}
+_RESULTS: Final = {
+    Verdict.UNSCHEDULABLE: "no_pods",
+    Verdict.SELECTION_ERROR: "selection_error",
+    Verdict.INVALID: "invalid",
+    Verdict.CANCELLED: "cancelled",
+    Verdict.CONFLICT: "conflict",
+    Verdict.ERROR: "error",
+}
+
+
+class Work:
+    """Feeds the queue with what happens, hands keys out, and moves them when their attempt is done."""
+
+    def __init__(self, core: Core, reporter: Reporter) -> None:
+        self._core = core
+        self._queue = core.queue
+        self._reporter = reporter
+        self._news = asyncio.Event()
+        core.ingest.subscribe(self._changed)
+
+    # --- events in ------------------------------------------------------------------------------------------------
+
+    def reservation_ended(self, reservation: Reservation, end: End) -> None:
+        """Activate the key of an item whose reservation ended without an assignment."""
+        item = self._core.state.items.get(reservation.item.uid)
+        if end is not End.HANDED_OVER and item is not None and _ours(item):
+            self._enqueue(item)
+            self._core.metrics.queue_activations["reservation_ended"].inc()
+
+    def _changed(self, change: Change) -> None:
+        before, after = change.before, change.after
+        if after is not None:
+            self._core.writer.seen(after.uid, after.version)
+            self._core.reservations.item_seen(after)
+            self._item_changed(before, after)
+        elif before is not None:
+            self._core.reservations.item_gone(before.uid)
+            self._core.writer.seen(before.uid, 2**63)
+            self._forget(before.uid)
+        facts: Sequence[Fact] = change.facts
+        while facts:
+            for fact in facts:
+                self._happened(fact)
+            # A fact may end reservations, which makes facts of its own.
+            facts = self._core.state.take_facts()
+
+    def _item_changed(self, before: Item | None, after: Item) -> None:
+        if not _ours(after):
+            self._forget(after.uid)
+            return
+        reset = before is not None and before.spec != after.spec
+        if before is None or not _ours(before) or reset or _concerns(before) != _concerns(after):
+            self._enqueue(after, reset=reset)
+            self._core.metrics.queue_activations["run_eligible" if before is None else "run_changed"].inc()
+
+    def _happened(self, fact: Fact) -> None:
+        if fact.kind is FactKind.CANDIDATE_REMOVED:
+            self._core.reservations.candidate_gone(fact.subject)
+        event = ClusterEvent(EventKind[fact.kind.name], fact.namespace, fact.runtime)
+        woken = self._queue.happened(event, self._core.clock.monotonic())
+        if woken:
+            self._news.set()
+            if fact.kind in _WAKEUPS:
+                self._core.metrics.pending_run_wakeups[_WAKEUPS[fact.kind]].inc(woken)
+            else:
+                self._core.metrics.queue_activations[_CAUSES[fact.kind]].inc(woken)
+
+    def _enqueue(self, item: Item, *, reset: bool = False) -> None:
+        key = QueueKey(item.uid, item.namespace, item.spec.runtime, 0, item.arrival)
+        self._queue.add(key, self._core.clock.monotonic(), reset=reset)
+        self._news.set()
+
+    def _forget(self, uid: str) -> None:
+        self._queue.remove(uid)
+        self._reporter.forget(uid)
+
+    # --- keys out -------------------------------------------------------------------------------------------------
+
+    async def pop(self, *, max_items: int, wait: float) -> Sequence[answers.PoppedItem]:
+        """See ports.Service."""
+        deadline = self._core.clock.monotonic() + wait
+        while True:
+            popped = self.take(max_items)
+            now = self._core.clock.monotonic()
+            if popped or deadline <= now:
+                return popped
+            await self._news_until(min(deadline, self.next_due(), self._queue.next_due()) - now)
+
+    def take(self, max_items: int) -> Sequence[answers.PoppedItem]:
+        """Take what is next now, without waiting."""
+        self.let_time_pass()
+        now = self._core.clock.monotonic()
+        found = []
+        for popped in self._queue.pop(now, max_items):
+            item = self._core.state.items[popped.key.uid]
+            attempt = self._core.attempts.start(popped.attempt, item.uid, now=now, lease=LEASE_SECONDS)
+            run = ExistingRun(item.namespace, item.name, item.uid)
+            found.append(answers.PoppedItem(attempt.id, run, item.attempt, attempt.lease_until))
+        return found
+
+    async def done(self, attempt_id: str) -> None:
+        """See ports.Service."""
+        await self._end(self._core.attempts.end(attempt_id))
+
+    def let_time_pass(self) -> None:
+        """Let everything happen that is due by now."""
+        core, now = self._core, self._core.clock.monotonic()
+        core.reader.let_time_pass()
+        core.reservations.expire(now)
+        core.ingest.tell()
+        for attempt in core.attempts.overdue(now):
+            core.attempts.end(attempt.id)
+            self._give_back(attempt)
+            self._queue.done(attempt.number, Error("the lease of the attempt ended"), now)
+        self._reporter.tick()
+
+    def next_due(self) -> float:
+        """Monotonic time at which `let_time_pass` has something to do; infinity: nothing is due by itself."""
+        core = self._core
+        return min(
+            core.reservations.next_expiry(),
+            core.state.heartbeats.next_change(),
+            core.attempts.next_end(),
+            self._reporter.next_due(),
+        )
+
+    async def keep_time(self) -> None:
+        """Let time pass for ever, also while nobody asks or takes anything."""
+        while True:
+            self.let_time_pass()
+            await self._news_until(self.next_due() - self._core.clock.monotonic())
+
+    async def _news_until(self, seconds: float) -> None:
+        """Wait for news, at most so long. What is due "just after" a moment is looked at a little later than that."""
+        self._news.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), max(seconds, 0.0) + _JUST_AFTER if seconds < inf else None)
+
+    # --- the table that moves keys --------------------------------------------------------------------------------
+
+    async def _end(self, attempt: Attempt) -> None:
+        core = self._core
+        core.metrics.sync_duration.observe(core.clock.monotonic() - attempt.started)
+        if attempt.verdict in _RESULTS:
+            core.metrics.sync[_RESULTS[attempt.verdict]].inc()
+        if attempt.verdict is Verdict.UNSCHEDULABLE:
+            core.metrics.no_pods.inc()
+        outcome = await self._outcome(attempt)
+        item = core.state.items.get(attempt.uid)
+        if item is not None and isinstance(outcome, (Unschedulable, Held)):
+            self._reporter.waits(item, outcome.message)
+        self._queue.done(attempt.number, outcome, core.clock.monotonic())
+        self._news.set()
+
+    async def _outcome(self, attempt: Attempt) -> Outcome:
+        match attempt.verdict:
+            case Verdict.BOUND | Verdict.SETTLED:
+                return Forget()
+            case Verdict.UNSCHEDULABLE:
+                return Unschedulable(attempt.reasons, attempt.message)
+            case Verdict.HELD:
+                return Held(attempt.reasons[0], attempt.message)
+            case Verdict.RESERVED_BY_OTHER:
+                return ReservedForOther()
+            case Verdict.CONFLICT:
+                return Conflict()
+            case Verdict.RETRY_DELAY:
+                return RetryAt(attempt.until)
+            case Verdict.INVALID:
+                return await self._finish(attempt, "Failed", attempt.reasons[0])
+            case Verdict.CANCELLED:
+                return await self._finish(attempt, "Cancelled", "Cancelled")
+            case Verdict.RESERVED:
+                self._give_back(attempt)
+                return Error("reserved, but not bound before the attempt was done")
+            case Verdict.SELECTION_ERROR | Verdict.ERROR | Verdict.NOTHING:
+                return Error(attempt.message)
+
+    async def _finish(self, attempt: Attempt, phase: str, reason: str) -> Outcome:
+        """Write the terminal status of an item that will never be placed."""
+        item = self._core.state.items.get(attempt.uid)
+        if item is None or item.stage is not Stage.PENDING:
+            return Forget()
+        try:
+            await self._core.writer.finish(outgoing(item), phase, reason, attempt.message)
+        except KubeError as error:
+            self._core.log.warning("terminal status not written", run_uid=item.uid, reason=str(error))
+            return Error(str(error))
+        return Forget()
+
+    def _give_back(self, attempt: Attempt) -> None:
+        """Drop what the attempt holds and has not bound."""
+        held = self._core.reservations.of_item(attempt.uid)
+        if held is not None and held.state is State.HELD and held.attempt_id == attempt.id:
+            self._core.reservations.drop(held, End.LEASE_ENDED)
+            self._core.ingest.tell()
+
+    # --- looks ----------------------------------------------------------------------------------------------------
+
+    def pending(self) -> Iterator[answers.PendingItem]:
+        """Yield every key, next first."""
+        now, wall = self._core.clock.monotonic(), self._core.clock.wall()
+        for row in self._queue.rows():
+            item = self._core.state.items[row.key.uid]
+            due = None if row.not_before is None else instant(wall + round((row.not_before - now) * 1_000_000))
+            yield answers.PendingItem(
+                namespace=item.namespace,
+                name=item.name,
+                uid=item.uid,
+                state=PendingState[row.state.name],
+                position=row.position,
+                attempts=row.attempts,
+                reasons=row.reasons,
+                message=row.message,
+                not_before=due,
+            )
+
+    def counts(self) -> dict[str, int]:
+        """Return how many keys are in each state, and how many events are kept for attempts in flight."""
+        states = {state.name.lower(): count for state, count in self._queue.counts().items()}
+        return {**states, "inflight_events": self._queue.inflight_events}
+
+
+def _ours(item: Item) -> bool:
+    """Whether the queue has to do with the item at all."""
+    runtime = item.spec.runtime or (item.spec.fault is not None and item.spec.fault.path == "spec.runtime")
+    return item.stage is Stage.PENDING and not item.terminating and bool(runtime)
+
+
+def _concerns(item: Item) -> tuple[object, ...]:
+    """What of an item, besides its spec, wakes its own key; a message that we wrote ourselves does not."""
+    return item.labels, item.link, item.attempt, item.retry_from
