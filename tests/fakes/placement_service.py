@@ -95,6 +95,36 @@ class FakeService:
         await self._meet(question)
         return answers.PlanAnswer(make_snapshot(), POOL, make_diagnosis(), self.result, [make_scored(1)])
 
+    async def plan_batch(
+        self, batch: Sequence[questions.PlanQuestion | answers.Failure]
+    ) -> Sequence[answers.PlanAnswer | answers.Failure]:
+        """Answer `result` to each; a Failure stays."""
+        return [each if isinstance(each, answers.Failure) else await self.plan(each) for each in batch]
+
+    async def reserve(self, question: questions.ReserveQuestion) -> answers.ReserveAnswer:
+        """Answer a held reservation."""
+        await self._meet(question)
+        return answers.ReserveAnswer(make_snapshot(), make_reservation())
+
+    async def release(self, question: questions.ReleaseQuestion) -> bool:
+        """Answer that there was something to release."""
+        await self._meet(question)
+        return True
+
+    async def bind(self, question: questions.BindQuestion) -> answers.BindAnswer:
+        """Answer bound."""
+        await self._meet(question)
+        return answers.BindAnswer(answers.BindOutcome.BOUND, make_pod(1), 43)
+
+    async def pop(self, *, max_items: int, wait: float) -> Sequence[answers.PoppedItem]:
+        """Answer that nothing waits."""
+        await self._meet((max_items, wait))
+        return ()
+
+    async def done(self, attempt_id: str) -> None:
+        """Take the end of an attempt."""
+        await self._meet(attempt_id)
+
     async def list_runs(
         self, *, namespace: str, phases: Sequence[str], page_size: int, page_token: str
     ) -> answers.Page[answers.RunSummary]:
@@ -125,6 +155,31 @@ class FakeService:
         ready = answers.CandidateSummary("default", make_pod(1), "py", "", amounts, "node-1", overcommitted=False)
         stale = replace(ready, candidate=make_pod(2), reason="StaleHeartbeat", overcommitted=True)
         return answers.Page([ready, stale])
+
+    async def list_reservations(
+        self, *, namespace: str, page_size: int, page_token: str
+    ) -> answers.Page[answers.ReservationInfo]:
+        """Answer one held reservation."""
+        await self._meet((namespace, page_size, page_token))
+        return answers.Page([make_reservation()], "more")
+
+    async def list_pending(
+        self, *, namespace: str, page_size: int, page_token: str
+    ) -> answers.Page[answers.PendingItem]:
+        """Answer one Run that waits for its backoff."""
+        await self._meet((namespace, page_size, page_token))
+        item = answers.PendingItem(
+            namespace="default",
+            name="train",
+            uid="run-uid",
+            state=answers.PendingState.BACKOFF,
+            position=1,
+            attempts=2,
+            reasons=["InsufficientCapacity"],
+            message="0/3 runtime pods: 3 InsufficientCapacity",
+            not_before=EVALUATED_AT,
+        )
+        return answers.Page([item], "more")
 
     async def server_info(self) -> answers.ServerInfo:
         """Answer a synced leader."""

@@ -188,6 +188,4 @@ def _status(error: Exception, method: str, context: Context) -> grpc.Status:
         return errors.status_of(error)
     if isinstance(error, _OutOfTimeError):
         return errors.plain_status(StatusCode.DEADLINE_EXCEEDED, str(error))
-    if isinstance(error, NotImplementedError) and context.code() is StatusCode.UNIMPLEMENTED:
-        return errors.plain_status(StatusCode.UNIMPLEMENTED, f"{method} is not offered by this version.")
     return errors.status_of_bug(error, method=method, peer=context.peer())

@@ -50,6 +50,48 @@ class PlacementServicer(PlacementServiceServicer):
         )
         return encode.plan_response(await self._service.plan(question))
 
+    async def PlanBatch(  # noqa: N802 - named in the proto
+        self,
+        request: pb.PlanBatchRequest,
+        context: grpc.aio.ServicerContext[pb.PlanBatchRequest, Awaitable[pb.PlanBatchResponse]],
+    ) -> pb.PlanBatchResponse:
+        """Plan one after another; a failed one does not end the others."""
+        batch = decode.plan_batch(
+            request, identity=identity_of(context.peer()), deadline=self._deadlines.until(context)
+        )
+        return encode.plan_batch_response(await self._service.plan_batch(batch))
+
+    async def Reserve(  # noqa: N802 - named in the proto
+        self,
+        request: pb.ReserveRequest,
+        context: grpc.aio.ServicerContext[pb.ReserveRequest, Awaitable[pb.ReserveResponse]],
+    ) -> pb.ReserveResponse:
+        """Take room on one named candidate."""
+        question = decode.reserve_question(
+            request, identity=identity_of(context.peer()), deadline=self._deadlines.until(context)
+        )
+        return encode.reserve_response(await self._service.reserve(question))
+
+    async def Release(  # noqa: N802 - named in the proto
+        self,
+        request: pb.ReleaseRequest,
+        context: grpc.aio.ServicerContext[pb.ReleaseRequest, Awaitable[pb.ReleaseResponse]],
+    ) -> pb.ReleaseResponse:
+        """Give room back."""
+        question = decode.release_question(request, identity=identity_of(context.peer()))
+        return pb.ReleaseResponse(released=await self._service.release(question))
+
+    async def Bind(  # noqa: N802 - named in the proto
+        self,
+        request: pb.BindRequest,
+        context: grpc.aio.ServicerContext[pb.BindRequest, Awaitable[pb.BindResponse]],
+    ) -> pb.BindResponse:
+        """Assign, and answer when the outcome is known."""
+        question = decode.bind_question(
+            request, identity=identity_of(context.peer()), deadline=self._deadlines.until(context)
+        )
+        return encode.bind_response(await self._service.bind(question))
+
 
 def identity_of(peer: str) -> str:
     """Who calls, as far as that is known without authentication: the kind of socket that let the caller in."""

@@ -104,10 +104,8 @@ def build_server(
     deadlines = deadlines or Deadlines()
     interceptor = CallInterceptor(Admission(call_limit), metrics, deadlines)
     server = grpc.aio.server(interceptors=[interceptor], options=OPTIONS)
-    # Methods that the servicer lacks answer UNIMPLEMENTED.
-    placement = PlacementServicer(service, deadlines)  # type: ignore[abstract]
-    add_PlacementServiceServicer_to_server(placement, server)
-    add_InspectionServiceServicer_to_server(InspectionServicer(inspection), server)  # type: ignore[abstract]
+    add_PlacementServiceServicer_to_server(PlacementServicer(service, deadlines), server)
+    add_InspectionServiceServicer_to_server(InspectionServicer(inspection), server)
     if reflection_enabled:
         _add_reflection(server)
     return RpcServer(server, interceptor, [open_address(server, address) for address in addresses])

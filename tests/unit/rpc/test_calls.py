@@ -18,7 +18,7 @@ from tests.unit.rpc.rig import Rig, details_of, serving, socket_in
 
 ITEM = resources_pb2.Item(run=resources_pb2.ObjectKey(name="train", uid="u"))
 SCORE = pb.ScoreRequest(item=ITEM)
-INSPECTION = "berth.v1.InspectionService"
+RESERVE = pb.ReserveRequest(item=ITEM, candidate=resources_pb2.CandidateRef(name="py-1", uid="uid-1"))
 
 
 class _Clock:
@@ -37,6 +37,14 @@ async def test_every_method_reaches_the_service(rig: Rig) -> None:
     assert (await rig.placement.Score(SCORE)).chosen.name == "py-1"
     assert (await rig.placement.Plan(pb.PlanRequest(item=ITEM))).fits.candidate.name == "py-1"
     assert (await rig.inspection.ListRuns(inspection_pb.ListRunsRequest())).runs[0].key.name == "train"
+    batch = await rig.placement.PlanBatch(pb.PlanBatchRequest(plans=[pb.PlanRequest(item=ITEM)]))
+    assert batch.results[0].response.fits.candidate.name == "py-1"
+    assert (await rig.placement.Reserve(RESERVE)).reservation.owner == "unix"
+    assert (await rig.placement.Release(pb.ReleaseRequest(reservation_id="r"))).released
+    assert (await rig.placement.Bind(pb.BindRequest(reservation_id="r"))).resource_version == "43"
+    reservations = await rig.inspection.ListReservations(inspection_pb.ListReservationsRequest())
+    assert [row.item.name for row in reservations.reservations] == ["train"]
+    assert (await rig.inspection.ListPending(inspection_pb.ListPendingRequest())).items[0].item.name == "train"
     candidates = await rig.inspection.ListCandidates(inspection_pb.ListCandidatesRequest())
     assert [row.candidate.name for row in candidates.candidates] == ["py-1", "py-2"]
     assert (await rig.inspection.GetServerInfo(inspection_pb.GetServerInfoRequest())).instance == "berth-0"
@@ -51,6 +59,16 @@ async def test_a_call_without_deadline_gets_the_servers(tmp_path: Path) -> None:
         await call
         assert rig.service.asked[0].read.deadline == 1030.0
         assert dict(await call.trailing_metadata()) == {"berth-deadline-seconds": "30"}
+
+
+async def test_a_write_may_wait_as_long_as_a_read(tmp_path: Path) -> None:
+    """Reserve, Bind and every plan of a batch carry the deadline of their call."""
+    async with serving(socket_in(tmp_path), deadlines=Deadlines(30.0, _Clock())) as rig:
+        await rig.placement.Reserve(RESERVE)
+        await rig.placement.Bind(pb.BindRequest(reservation_id="r"))
+        assert [question.deadline for question in rig.service.asked] == [1030.0, 1030.0]
+        await rig.placement.PlanBatch(pb.PlanBatchRequest(plans=[pb.PlanRequest(item=ITEM)] * 2))
+        assert [question.read.deadline for question in rig.service.asked[2:]] == [1030.0, 1030.0]
 
 
 async def test_a_callers_deadline_is_passed_on(tmp_path: Path) -> None:
@@ -142,16 +160,6 @@ async def test_unknown_methods_make_no_series(rig: Rig) -> None:
         sample for family in rig.registry.collect() for sample in family.samples if "grpc_method" in sample.labels
     ]
     assert counted == []
-
-
-async def test_a_declared_method_that_is_not_offered_says_so(rig: Rig) -> None:
-    """What the proto has and the server does not is UNIMPLEMENTED, not a bug."""
-    call: Any = rig.channel.unary_unary("/berth.v1.InspectionService/ListPending")
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call(b"")
-    assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
-    assert caught.value.details() == "/berth.v1.InspectionService/ListPending is not offered by this version."
-    assert rig.handled("ListPending", "UNIMPLEMENTED", INSPECTION) == 1
 
 
 async def test_the_owner_is_the_kind_of_socket(rig: Rig) -> None:

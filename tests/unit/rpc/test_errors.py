@@ -110,12 +110,6 @@ async def test_a_bug_tells_the_caller_an_id_and_the_log_the_rest(rig: Rig) -> No
     assert lines[0]["method"] == "/berth.v1.PlacementService/Score"
 
 
-async def test_a_bug_that_looks_like_a_missing_method_is_a_bug(rig: Rig) -> None:
-    """NotImplementedError from below is not UNIMPLEMENTED."""
-    rig.service.failure = NotImplementedError()
-    assert (await _failure(rig)).code() is grpc.StatusCode.INTERNAL
-
-
 @pytest.mark.parametrize("character", ["x", "\u00e9", "\u20ac", "\U0001f600"])
 async def test_long_texts_are_cut_to_what_trailers_carry(rig: Rig, character: str) -> None:
     """However long message, metadata and violations are, the client gets our error with readable details."""

@@ -14,6 +14,7 @@ from tests.unit.rpc.rig import Rig, details_of, violations_of
 
 RUN: Any = {"run": {"name": "train"}}
 RUN_WITH_UID: Any = {"run": {"name": "train", "uid": "run-uid"}}
+PY_1: Any = {"name": "py-1", "uid": "uid-1"}
 LONG = "x" * 254
 
 
@@ -31,6 +32,15 @@ def _filter(**fields: Any) -> pb.FilterRequest:
 
 def _plan(**fields: Any) -> pb.PlanRequest:
     return pb.PlanRequest(**({"item": RUN_WITH_UID} | fields))
+
+
+def _reserve(**fields: Any) -> pb.ReserveRequest:
+    return pb.ReserveRequest(**({"item": RUN_WITH_UID, "candidate": PY_1} | fields))
+
+
+def _bind(**target: Any) -> pb.BindRequest:
+    target = {"item": RUN_WITH_UID, "candidate": PY_1} | target
+    return pb.BindRequest(target=pb.BindTarget(**target))
 
 
 @pytest.mark.parametrize(
@@ -196,6 +206,49 @@ def _plan(**fields: Any) -> pb.PlanRequest:
             id="number-infinite",
         ),
         pytest.param(
+            pb.PlanBatchRequest(plans=[pb.PlanRequest()] * 1001),
+            "plans",
+            "must have at most 1000 entries, not 1001",
+            id="batch-long",
+        ),
+        pytest.param(_reserve(item={}), "item", "must hold a run or a manifest", id="reserve-nothing"),
+        pytest.param(_reserve(candidate={"uid": "u"}), "candidate.name", "must not be empty", id="reserve-on-no-name"),
+        pytest.param(_reserve(hold=Duration(seconds=121)), "hold", "must be at most 120 s", id="reserve-long"),
+        pytest.param(
+            _reserve(profile=LONG), "profile", "must have at most 253 characters, not 254", id="reserve-profile"
+        ),
+        pytest.param(pb.ReleaseRequest(), "reservation_id", "must not be empty", id="release-nothing"),
+        pytest.param(pb.BindRequest(), "reservation_id", "must be given, or a target in its place", id="bind-nothing"),
+        pytest.param(
+            pb.BindRequest(reservation_id=""),
+            "reservation_id",
+            "must be given, or a target in its place",
+            id="bind-empty-id",
+        ),
+        pytest.param(
+            pb.BindRequest(reservation_id=LONG),
+            "reservation_id",
+            "must have at most 253 characters, not 254",
+            id="bind-long-id",
+        ),
+        pytest.param(_bind(item={}), "target.item", "must hold a run or a manifest", id="bind-no-item"),
+        pytest.param(_bind(item={"run": {"uid": "u"}}), "target.item.run.name", "must not be empty", id="bind-no-name"),
+        pytest.param(
+            _bind(candidate={"uid": "u"}), "target.candidate.name", "must not be empty", id="bind-no-candidate"
+        ),
+        pytest.param(
+            inspection_pb.ListReservationsRequest(page_size=1001),
+            "page_size",
+            "must be 0 to 1000, not 1001",
+            id="reservations-page",
+        ),
+        pytest.param(
+            inspection_pb.ListPendingRequest(namespace="x" * 64),
+            "namespace",
+            "must have at most 63 characters, not 64",
+            id="pending-namespace",
+        ),
+        pytest.param(
             inspection_pb.ListRunsRequest(namespace="x" * 64),
             "namespace",
             "must have at most 63 characters, not 64",
@@ -256,20 +309,36 @@ async def test_names_every_wrong_field_at_once(rig: Rig) -> None:
     assert details_of(error)["ErrorInfo"].reason == "INVALID_FIELD"
 
 
-async def test_requires_a_uid_where_something_changes(rig: Rig) -> None:
-    """A Plan that is no dry run must say which incarnation of the Run it means."""
-    error = await _refusal(rig, pb.PlanRequest(item=RUN))
+@pytest.mark.parametrize(
+    ("request_message", "want"),
+    [
+        pytest.param(pb.PlanRequest(item=RUN), ["item.run.uid"], id="plan"),
+        pytest.param(_reserve(item=RUN), ["item.run.uid"], id="reserve-item"),
+        pytest.param(_reserve(candidate={"name": "py-1"}), ["candidate.uid"], id="reserve-candidate"),
+        pytest.param(
+            _bind(item=RUN, candidate={"name": "py-1"}), ["target.item.run.uid", "target.candidate.uid"], id="bind"
+        ),
+    ],
+)
+async def test_requires_a_uid_where_something_changes(rig: Rig, request_message: Message, want: list[str]) -> None:
+    """A call that changes something must say which incarnation it means, of the Run and of the candidate."""
+    error = await _refusal(rig, request_message)
     assert details_of(error)["ErrorInfo"].reason == "UID_REQUIRED"
-    assert [field for field, _ in violations_of(error)] == ["item.run.uid"]
+    assert [field for field, _ in violations_of(error)] == want
+
+
+async def test_requires_no_uid_of_a_dry_run(rig: Rig) -> None:
+    """A read of what has this name now is a fair question."""
     await rig.placement.Plan(pb.PlanRequest(item=RUN, dry_run=True))
 
 
 async def test_takes_a_hypothetical_run_for_dry_runs_only(rig: Rig) -> None:
     """What does not exist can't be reserved for."""
-    error = await _refusal(rig, pb.PlanRequest(item=_manifest()))
-    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
-    assert details_of(error)["ErrorInfo"].reason == "INLINE_NOT_ALLOWED"
-    assert [field for field, _ in violations_of(error)] == ["item.manifest"]
+    for request in (_plan(item=_manifest()), _reserve(item=_manifest()), _bind(item=_manifest())):
+        error = await _refusal(rig, request)
+        assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert details_of(error)["ErrorInfo"].reason == "INLINE_NOT_ALLOWED"
+        assert [field for field, _ in violations_of(error)] == ["item.manifest"]
     await rig.placement.Plan(pb.PlanRequest(item=_manifest(), dry_run=True))
 
 

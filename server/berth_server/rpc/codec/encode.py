@@ -12,6 +12,7 @@ from berth.v1 import resources_pb2 as pb
 from berth_server.placement import answers
 from berth_server.placement.questions import CandidateRef
 from berth_server.rpc.codec.times import put_instant, put_span
+from berth_server.rpc.errors import TABLE
 
 _MAX_INT64: Final = 2**63 - 1
 _STATE: Final = {
@@ -19,6 +20,10 @@ _STATE: Final = {
     answers.ReservationState.BINDING: pb.RESERVATION_STATE_BINDING,
     answers.ReservationState.UNCONFIRMED: pb.RESERVATION_STATE_UNCONFIRMED,
     answers.ReservationState.BOUND: pb.RESERVATION_STATE_BOUND,
+}
+_OUTCOME: Final = {
+    answers.BindOutcome.BOUND: placement_pb.BIND_OUTCOME_BOUND,
+    answers.BindOutcome.ALREADY_BOUND: placement_pb.BIND_OUTCOME_ALREADY_BOUND,
 }
 _WHY: Final = {
     answers.IneligibleReason.TERMINAL: placement_pb.INELIGIBLE_REASON_TERMINAL,
@@ -55,9 +60,37 @@ def score_response(answer: answers.ScoreAnswer) -> placement_pb.ScoreResponse:
 def plan_response(answer: answers.PlanAnswer) -> placement_pb.PlanResponse:
     """Encode a decision."""
     response = placement_pb.PlanResponse()
-    _put_head(response, answer)
-    _add_scored(response.best.add, answer.best)
-    _put_result(response, answer.result)
+    _put_plan(response, answer)
+    return response
+
+
+def plan_batch_response(batch: Iterable[answers.PlanAnswer | answers.Failure]) -> placement_pb.PlanBatchResponse:
+    """Encode one result for each plan, in order."""
+    response = placement_pb.PlanBatchResponse()
+    for each in batch:
+        into = response.results.add()
+        if isinstance(each, answers.PlanAnswer):
+            _put_plan(into.response, each)
+            continue
+        into.failure.code = TABLE[each.reason].code.value[0]
+        into.failure.reason = each.reason.value
+        into.failure.message = each.message
+        into.failure.metadata.update(each.metadata)
+    return response
+
+
+def reserve_response(answer: answers.ReserveAnswer) -> placement_pb.ReserveResponse:
+    """Encode the room taken."""
+    response = placement_pb.ReserveResponse()
+    _put_snapshot(response.snapshot, answer.snapshot)
+    put_reservation(response.reservation, answer.reservation)
+    return response
+
+
+def bind_response(answer: answers.BindAnswer) -> placement_pb.BindResponse:
+    """Encode an assignment."""
+    response = placement_pb.BindResponse(outcome=_OUTCOME[answer.outcome], resource_version=str(answer.version))
+    put_candidate(response.candidate, answer.candidate)
     return response
 
 
@@ -81,6 +114,12 @@ def put_reservation(into: pb.Reservation, reservation: answers.ReservationInfo) 
         put_instant(into.held_until, reservation.held_until)
     into.owner = reservation.owner
     put_instant(into.created_at, reservation.created_at)
+
+
+def _put_plan(response: placement_pb.PlanResponse, answer: answers.PlanAnswer) -> None:
+    _put_head(response, answer)
+    _add_scored(response.best.add, answer.best)
+    _put_result(response, answer.result)
 
 
 def _put_head(

@@ -5,10 +5,17 @@ from typing import Final
 from berth.v1 import inspection_service_pb2 as inspection_pb
 from berth.v1 import resources_pb2 as pb
 from berth_server.placement import answers
-from berth_server.rpc.codec.encode import put_candidate
+from berth_server.rpc.codec.encode import put_candidate, put_reservation
 from berth_server.rpc.codec.times import put_instant, put_span
 
 _MAX_AMOUNT: Final = 2**62  # capacity and use saturate here
+_PENDING_STATE: Final = {
+    answers.PendingState.ACTIVE: inspection_pb.PENDING_STATE_ACTIVE,
+    answers.PendingState.BACKOFF: inspection_pb.PENDING_STATE_BACKOFF,
+    answers.PendingState.UNSCHEDULABLE: inspection_pb.PENDING_STATE_UNSCHEDULABLE,
+    answers.PendingState.IN_FLIGHT: inspection_pb.PENDING_STATE_IN_FLIGHT,
+    answers.PendingState.RETRY_DELAY: inspection_pb.PENDING_STATE_RETRY_DELAY,
+}
 
 
 def runs_response(page: answers.Page[answers.RunSummary]) -> inspection_pb.ListRunsResponse:
@@ -48,6 +55,30 @@ def candidates_response(page: answers.Page[answers.CandidateSummary]) -> inspect
             amount = into.resources[name]
             amount.capacity = min(capacity, _MAX_AMOUNT)
             amount.used = min(used, _MAX_AMOUNT)
+    return response
+
+
+def reservations_response(page: answers.Page[answers.ReservationInfo]) -> inspection_pb.ListReservationsResponse:
+    """Encode a page of reservations."""
+    response = inspection_pb.ListReservationsResponse(next_page_token=page.next_page_token)
+    for row in page.rows:
+        put_reservation(response.reservations.add(), row)
+    return response
+
+
+def pending_response(page: answers.Page[answers.PendingItem]) -> inspection_pb.ListPendingResponse:
+    """Encode a page of the queue."""
+    response = inspection_pb.ListPendingResponse(next_page_token=page.next_page_token)
+    for row in page.rows:
+        into = response.items.add(
+            state=_PENDING_STATE[row.state], position=row.position, attempts=row.attempts, message=row.message
+        )
+        into.item.namespace = row.namespace
+        into.item.name = row.name
+        into.item.uid = row.uid
+        into.reasons.extend(row.reasons)
+        if row.not_before is not None:
+            put_instant(into.not_before, row.not_before)
     return response
 
 

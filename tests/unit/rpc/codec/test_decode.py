@@ -7,20 +7,27 @@ from google.protobuf.duration_pb2 import Duration
 
 from berth.v1 import inspection_service_pb2 as inspection_pb
 from berth.v1 import placement_service_pb2 as pb
+from berth_server.placement.answers import Failure
+from berth_server.placement.failures import Reason
 from berth_server.placement.questions import (
+    BindQuestion,
+    CandidateRef,
     Consistency,
     ExistingRun,
     FilterQuestion,
     HypotheticalRun,
     PlanQuestion,
     ReadOptions,
+    ReleaseQuestion,
+    ReserveQuestion,
     ScoreQuestion,
 )
-from berth_server.rpc.codec import decode
+from berth_server.rpc.codec import decode, decode_inspection
 
 RUN: Any = {"run": {"name": "train"}}
 RUN_WITH_UID: Any = {"run": {"name": "train", "uid": "u"}}
 MANIFEST: Any = {"manifest": {"kind": "Run"}}
+PY_1: Any = {"name": "py-1", "uid": "c"}
 NEXT = "t"
 TRAIN = ExistingRun("default", "train")
 
@@ -121,11 +128,58 @@ def test_decodes_a_hypothetical_run_for_a_dry_run() -> None:
     assert isinstance(item, HypotheticalRun)
 
 
+def test_decodes_a_reserve() -> None:
+    """All fields arrive; an absent hold is thirty seconds."""
+    request = pb.ReserveRequest(item=RUN_WITH_UID, candidate=PY_1, profile="p", owner_token=NEXT)
+    want = ReserveQuestion(
+        ExistingRun("default", "train", "u"), CandidateRef("py-1", "c"), "unix/t", 30.0, "p", deadline=9.0
+    )
+    assert decode.reserve_question(request, identity="unix", deadline=9.0) == want
+
+
+def test_decodes_a_release() -> None:
+    """A reservation is named by its id, and given back by its owner."""
+    request = pb.ReleaseRequest(reservation_id="r", owner_token=NEXT)
+    assert decode.release_question(request, identity="local") == ReleaseQuestion("r", "local/t")
+
+
+@pytest.mark.parametrize(
+    ("what", "want"),
+    [
+        pytest.param({"reservation_id": "r"}, "r", id="reservation"),
+        pytest.param(
+            {"target": {"item": RUN_WITH_UID, "candidate": PY_1}},
+            (ExistingRun("default", "train", "u"), CandidateRef("py-1", "c")),
+            id="item-and-candidate",
+        ),
+    ],
+)
+def test_decodes_a_bind(what: Any, want: Any) -> None:
+    """What is bound is a reservation, or an item and a candidate."""
+    request = pb.BindRequest(**what, attempt_id="a", owner_token=NEXT)
+    assert decode.bind_question(request, identity="unix", deadline=9.0) == BindQuestion(want, "unix/t", "a", 9.0)
+
+
+def test_a_wrong_plan_of_a_batch_fails_in_its_place() -> None:
+    """One wrong request does not end the others."""
+    right: Any = {"item": RUN_WITH_UID}
+    wrong: Any = {"item": RUN}
+    request = pb.PlanBatchRequest(plans=[right, wrong, right])
+    first, second, third = decode.plan_batch(request, identity="unix", deadline=9.0)
+    assert first == third == PlanQuestion(ExistingRun("default", "train", "u"), "unix", ReadOptions(deadline=9.0))
+    assert isinstance(second, Failure)
+    assert (second.reason, second.metadata) == (Reason.UID_REQUIRED, {"field": "item.run.uid"})
+    assert decode.plan_batch(pb.PlanBatchRequest(), identity="unix", deadline=None) == []
+
+
 def test_decodes_lists() -> None:
     """Lists have a hundred rows by default; an empty namespace stays empty, for all."""
-    runs = decode.runs_page(inspection_pb.ListRunsRequest(phases=["Running", "Pending"]))
+    runs = decode_inspection.runs_page(inspection_pb.ListRunsRequest(phases=["Running", "Pending"]))
     assert runs == ("", ("Running", "Pending"), 100, "")
-    candidates = decode.candidates_page(
+    candidates = decode_inspection.candidates_page(
         inspection_pb.ListCandidatesRequest(namespace="a", runtime="py", page_size=5, page_token=NEXT)
     )
     assert candidates == ("a", "py", 5, NEXT)
+    assert decode_inspection.namespace_page(inspection_pb.ListPendingRequest()) == ("", 100, "")
+    reservations = inspection_pb.ListReservationsRequest(namespace="a", page_size=5, page_token=NEXT)
+    assert decode_inspection.namespace_page(reservations) == ("a", 5, NEXT)

@@ -7,6 +7,7 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 
 from berth_server.placement import answers
+from berth_server.placement.failures import Reason
 from berth_server.rpc.codec import encode, encode_inspection
 from tests.fakes.placement_service import (
     EVALUATED_AT,
@@ -35,7 +36,7 @@ FULL = {
     "reason": "InsufficientCapacity",
     "detail": "gpu: needs 2, free 1",
 }
-HEAD = {
+HEAD: dict[str, Any] = {
     "snapshot": SNAPSHOT,
     "pool": {"namespace": "default", "runtime": "py"},
     "diagnosis": {
@@ -176,6 +177,63 @@ def test_encodes_every_ineligibility(why: answers.IneligibleReason) -> None:
     """The wire has a value for each reason."""
     answer = answers.PlanAnswer(make_snapshot(), POOL, make_diagnosis(), answers.Ineligible(why))
     assert MessageToDict(encode.plan_response(answer))["ineligible"]["why"] == f"INELIGIBLE_REASON_{why.name}"
+
+
+async def test_encodes_a_batch() -> None:
+    """One result for each plan, in order; a failure has what a unary call would have answered."""
+    fine = answers.PlanAnswer(make_snapshot(), POOL, make_diagnosis(), answers.Fits(make_pod(1)))
+    failure = answers.Failure(Reason.STALE_ITEM, "Another uid.", {"name": "train"})
+    want = {
+        "results": [
+            {"response": HEAD | {"fits": {"candidate": POD_1}}},
+            {
+                "failure": {
+                    "code": 10,
+                    "reason": "STALE_ITEM",
+                    "message": "Another uid.",
+                    "metadata": {"name": "train"},
+                }
+            },
+        ]
+    }
+    assert MessageToDict(encode.plan_batch_response([fine, failure])) == want
+
+
+def test_encodes_the_room_taken() -> None:
+    """A reservation comes with what it was decided on."""
+    answer = answers.ReserveAnswer(make_snapshot(), make_reservation())
+    assert MessageToDict(encode.reserve_response(answer)) == {"snapshot": SNAPSHOT, "reservation": RESERVATION}
+
+
+@pytest.mark.parametrize("outcome", answers.BindOutcome)
+def test_encodes_an_assignment(outcome: answers.BindOutcome) -> None:
+    """The wire has a value for each outcome."""
+    want = {"outcome": f"BIND_OUTCOME_{outcome.value}", "candidate": POD_1, "resourceVersion": "43"}
+    assert MessageToDict(encode.bind_response(answers.BindAnswer(outcome, make_pod(1), 43))) == want
+
+
+async def test_encodes_reservations() -> None:
+    """A list of reservations has the same rows as a Reserve."""
+    page = await FakeService().list_reservations(namespace="", page_size=1, page_token="")
+    want = {"reservations": [RESERVATION], "nextPageToken": "more"}
+    assert MessageToDict(encode_inspection.reservations_response(page)) == want
+
+
+@pytest.mark.parametrize("state", answers.PendingState)
+async def test_encodes_what_waits(state: answers.PendingState) -> None:
+    """A key of the queue says where it stands and why; the wire has a value for each state."""
+    page = await FakeService().list_pending(namespace="", page_size=1, page_token="")
+    response = encode_inspection.pending_response(answers.Page([replace(page.rows[0], state=state)], "more"))
+    want = {
+        "item": {"namespace": "default", "name": "train", "uid": "run-uid"},
+        "state": f"PENDING_STATE_{state.value}",
+        "position": 1,
+        "attempts": 2,
+        "reasons": ["InsufficientCapacity"],
+        "message": "0/3 runtime pods: 3 InsufficientCapacity",
+        "notBefore": "2026-03-01T12:00:00.250Z",
+    }
+    assert MessageToDict(response) == {"items": [want], "nextPageToken": "more"}
 
 
 async def test_encodes_runs() -> None:
