@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+import msgspec
+
+from berth_server.kube.conditions import OwnCondition, with_own
 from berth_server.kube.embedded import JSON, EmbeddedStore
 from berth_server.objects.clock import Clock
 from berth_server.objects.duration import parse_duration
@@ -126,7 +129,9 @@ class Play:
         seconds = parse_duration((run.metadata.annotations or {}).get(DURATION_ANNOTATION, ""))
         return self._duration if seconds is None or seconds < 0 else seconds
 
-    async def _advance(self, ref: ObjectRef, claim: _Claim, phase: str, change: Callable[[JSON, str], JSON]) -> bool:
+    async def _advance(
+        self, ref: ObjectRef, claim: _Claim, phase: str, change: Callable[[JSON, datetime], JSON]
+    ) -> bool:
         """Write the change if the Run still is in that phase of that assignment, else return False."""
         try:
             raw = self._store.get(ref)
@@ -136,30 +141,24 @@ class Play:
         if status.get("phase") != phase or _claim(status.get("attempt"), status.get("assignedPodUID")) != claim:
             return False
         # No await lies between reading and writing, so the version is the newest.
-        await self._store.patch_status(ref, change(status, format_time(self._now())), version=_version(raw))
+        await self._store.patch_status(ref, change(status, self._now()), version=_version(raw))
         return True
 
     def _now(self) -> datetime:
         return _EPOCH + timedelta(microseconds=self._clock.wall())
 
 
-def _running(status: JSON, stamp: str) -> JSON:
-    return {
-        "phase": _RUNNING,
-        "conditions": _with_condition(status.get("conditions"), "Running", "True", "Started", stamp),
-    }
+def _running(status: JSON, now: datetime) -> JSON:
+    return {"phase": _RUNNING, "conditions": _with_own(status, now, OwnCondition("Running", "True", "Started"))}
 
 
-def _succeeded(status: JSON, stamp: str) -> JSON:
-    stopped = _with_condition(status.get("conditions"), "Running", "False", "Succeeded", stamp)
-    completed = _with_condition(stopped, "Completed", "True", "Succeeded", stamp)
-    return {"phase": "Succeeded", "completionTime": stamp, "conditions": completed}
+def _succeeded(status: JSON, now: datetime) -> JSON:
+    own = OwnCondition("Running", "False", "Succeeded"), OwnCondition("Completed", "True", "Succeeded")
+    return {"phase": "Succeeded", "completionTime": format_time(now), "conditions": _with_own(status, now, *own)}
 
 
-def _with_condition(conditions: list[JSON] | None, kind: str, status: str, reason: str, stamp: str) -> list[JSON]:
-    """The list with that condition replaced or added; the others are untouched."""
-    others = [condition for condition in conditions or () if condition.get("type") != kind]
-    return [*others, {"type": kind, "status": status, "reason": reason, "message": "", "lastTransitionTime": stamp}]
+def _with_own(status: JSON, now: datetime, *own: OwnCondition) -> list[JSON]:
+    return with_own(msgspec.json.encode(status.get("conditions")), own, now)
 
 
 def _claim(attempt: int | None, pod_uid: str | None) -> _Claim:
