@@ -21,7 +21,7 @@ MAX_MESSAGE_BYTES = 1024
 
 @dataclass(slots=True)
 class _Slot:
-    """One item's place in line. `version` and `conditions` are of the last write, as long as the view lags behind it."""
+    """One item's place in line. `version` and `conditions`: of the last write, for as long as the view lags behind it."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     version: int = 0
