@@ -75,22 +75,26 @@ class LoadOrder:
             np.where(counts, _TOO_FULL, ratios.sum(axis=0)),
         ]
 
-    def first(self, measures: Sequence[NDArray[Any]], feasible: NDArray[np.bool_]) -> int:
+    def masked(self, rows: Rows | slice, feasible: NDArray[np.bool_]) -> list[NDArray[Any]]:
+        """Return what `measure` does, with a largest load beyond all others where a row is not feasible."""
+        largest, total = self.measure(rows)
+        return [np.where(feasible, largest, np.inf if self._scale is None else _NONE), total]
+
+    def first(self, masked: Sequence[NDArray[Any]]) -> int:
         """Return the feasible row with the smallest load, of several the first; -1 if no row is feasible."""
-        largest, total = measures
+        largest, total = masked
+        if not len(largest):
+            return -1
+        leader = int(largest.argmin())
+        least = largest[leader]
         if self._scale is None:
-            masked = np.where(feasible, largest, np.inf)
-            least = masked.min(initial=np.inf)
-            if least == np.inf:
-                return -1
-            return self._settle_first(np.flatnonzero(masked <= least * (1 + _NEAR)))
-        masked = np.where(feasible, largest, _NONE)
-        least = masked.min(initial=_NONE)
+            return -1 if least == np.inf else self._settle_first(np.flatnonzero(largest <= least * (1 + _NEAR)))
         if least == _NONE:
             return -1
+        ties = largest == least
         if least == _TOO_FULL:
-            return self._settle_first(np.flatnonzero(masked == least))
-        return int(np.where(masked == least, total, _NONE).argmin())
+            return self._settle_first(np.flatnonzero(ties))
+        return int(np.where(ties, total, _NONE).argmin())
 
     def ranks(self, rows: Rows) -> Int64s:
         """Return dense ranks, 0 for the smallest load; rows share a rank exactly when their loads are equal."""
