@@ -114,14 +114,24 @@ def _compute(cycle: "Cycle") -> _Class | None:
         view.pool.capacity_generation,
         view.pool.position(),
         codes,
-        np.bincount(codes, minlength=MAX_CODES).tolist(),
+        _count(codes),
         _measure(view, speakers.leading, slice(None), codes),
     )
 
 
+def _count(codes: Codes) -> list[int]:
+    """Return how many rows have each code. Most have 0, so only the others are counted one by one."""
+    rejected = codes[codes != 0]
+    counts: list[int] = np.bincount(rejected, minlength=MAX_CODES).tolist()
+    counts[0] = len(codes) - len(rejected)
+    return counts
+
+
 def _patch(known: _Class, changed: list[int], view: View) -> None:
-    rows = np.array(changed if len(changed) == 1 else sorted(set(changed)), np.intp)
-    codes = _chain(view, known.filters, rows, len(rows))
+    numbers = sorted(set(changed)) if len(changed) > 1 else changed
+    # A slice costs a tenth of an index array, and one row is the normal case.
+    rows = np.array(numbers, np.intp) if len(numbers) > 1 else slice(numbers[0], numbers[0] + 1)
+    codes = _chain(view, known.filters, rows, len(numbers))
     for before, after in zip(known.codes[rows].tolist(), codes.tolist(), strict=True):
         known.counts[before] -= 1
         known.counts[after] += 1
@@ -133,13 +143,13 @@ def _patch(known: _Class, changed: list[int], view: View) -> None:
 
 def _chain(view: View, filters: Sequence[SpeakingFilter], rows: Rows | slice, count: int) -> Codes:
     """Return for each of `count` rows 0, or the code of its first rejection, asking every filter about every row."""
-    codes = np.zeros(count, np.uint8)
+    codes: Codes | None = None
     for plugin, offset, prepared in filters:
         verdict = guarded(plugin.NAME, plugin.filter, prepared, view, rows)
         if offset:
             verdict = np.where(verdict, verdict + np.uint8(offset), np.uint8(0))
-        codes = np.where(codes, codes, verdict)
-    return codes
+        codes = verdict if codes is None else np.where(codes, codes, verdict)
+    return np.zeros(count, np.uint8) if codes is None else codes
 
 
 def _measure(view: View, leading: tuple[Leading, Prepared], rows: Rows | slice, codes: Codes) -> list[NDArray[Any]]:
