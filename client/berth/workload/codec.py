@@ -60,7 +60,7 @@ class _Field(NamedTuple):
     write: _Writer
 
 
-def decode(model: type[ModelT], data: object, reading: Reading, path: str = "", *, open_ended: bool = False) -> ModelT:
+def decode(model: type[ModelT], data: object, reading: Reading, path: str = "") -> ModelT:
     """Make a model of parsed JSON.
 
     Args:
@@ -68,7 +68,6 @@ def decode(model: type[ModelT], data: object, reading: Reading, path: str = "", 
         data: dicts, lists, strings, numbers, booleans and None.
         reading: collects the names of unknown fields; with `keep`, their values go into `extra`.
         path: the field that `data` stands in, for messages.
-        open_ended: keep unknown fields of this one object without a word (a Pod, of which only a part is modelled).
 
     Raises:
         DecodeError: a value has the wrong type, or the document nests too deeply. The first one found.
@@ -84,9 +83,9 @@ def decode(model: type[ModelT], data: object, reading: Reading, path: str = "", 
     for name, value in data.items():
         field = fields.get(name)
         if field is None:
-            if not open_ended:
+            if not model.partial:
                 reading.unknown.append(_child(path, name))
-            if open_ended or reading.keep:
+            if model.partial or reading.keep:
                 extra[name] = value
         elif value is not None:
             values[field.attribute] = field.read(value, _child(path, name), reading)

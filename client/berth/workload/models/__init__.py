@@ -11,7 +11,7 @@ from berth.workload.models.groups import (
     PodGroupStatus,
 )
 from berth.workload.models.meta import Condition, ObjectMeta, OwnerReference
-from berth.workload.models.neighbours import Pod, PodSchedulingGroup, PodSpec, PriorityClass
+from berth.workload.models.neighbours import AnyObject, Pod, PodSchedulingGroup, PodSpec, PriorityClass
 from berth.workload.models.parts import (
     CompositeGangSchedulingPolicy,
     CompositePodGroupSchedulingPolicy,
@@ -35,6 +35,7 @@ from berth.workload.models.shorthand import basic, claim, composite_basic, compo
 from berth.workload.models.workloads import CompositePodGroupTemplate, PodGroupTemplate, Workload, WorkloadSpec
 
 __all__ = [
+    "AnyObject",
     "CompositeGangSchedulingPolicy",
     "CompositePodGroup",
     "CompositePodGroupSchedulingPolicy",

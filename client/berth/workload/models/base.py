@@ -30,6 +30,9 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, repr_
     # Attributes that the API server writes even when unset (Go fields without omitempty).
     served: ClassVar[frozenset[str]] = frozenset()
 
+    # The kind has more fields than are modelled: unknown ones are always kept, and never worth a word.
+    partial: ClassVar[bool] = False
+
 
 class Empty(Model, frozen=True):
     """An object without fields, whose presence is the message: `basic: {}`, `single: {}`, `all: {}`."""

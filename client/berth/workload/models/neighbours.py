@@ -3,10 +3,12 @@
 Of a Pod only what the rules read is typed. The rest is kept as it is and never judged.
 """
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from berth.workload.models.base import Int32, Model
+from berth.workload.models.groups import CompositePodGroup, PodGroup
 from berth.workload.models.meta import ObjectMeta
+from berth.workload.models.workloads import Workload
 
 
 class PriorityClass(Model, frozen=True):
@@ -41,9 +43,16 @@ class PodSpec(Model, frozen=True):
     preemption_policy: str | None = None
     eviction_responders: tuple[Any, ...] = ()
 
+    partial: ClassVar[bool] = True
+
 
 class Pod(Model, frozen=True):
     """A v1 Pod, as far as its group goes."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
+
+    partial: ClassVar[bool] = True
+
+
+AnyObject: TypeAlias = Workload | PodGroup | CompositePodGroup | Pod | PriorityClass
