@@ -37,7 +37,7 @@ def long_name(text: str) -> Iterator[str]:
     if byte_length(text) > MAX_LONG_NAME:
         yield f"must be no more than {MAX_LONG_NAME} bytes"
     if not _LONG_NAME.fullmatch(text):
-        yield "must consist of parts between dots, of lower case letters, digits and '-', '-' at no end of a part"
+        yield "must be lower case letters, digits, '-' and '.', with a letter or digit at both ends of each part"
 
 
 def label_key(text: str) -> Iterator[str]:
