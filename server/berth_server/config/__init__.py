@@ -1,0 +1,1 @@
+"""What the operator decided: configuration file, environment, flags. Plain data, loaded and checked once."""

@@ -1,0 +1,187 @@
+"""One cycle for one item: PreFilter, Filter, Score, choose. Pure: the same item on the same view, the same answer.
+
+Two ways lead to a choice. The full one asks every plugin about every row; the short one (`choose`) names the best row
+without ranking the rest, where one plugin alone decides. They agree, and a property test holds both to it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from berth_server.framework.classes import ClassCache
+from berth_server.framework.contracts import MAX_NODE_SCORE, Codes, Filter, Leading, PluginError, Prepared, Score
+from berth_server.framework.profile import Profile
+from berth_server.objects.item import Item
+from berth_server.state.pool import Int64s
+from berth_server.state.view import Rows, View
+
+ALL: Final = slice(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Scores of the feasible rows: `normalized[plugin]` and `total` stand in the order of `rows` (ascending)."""
+
+    rows: Rows
+    normalized: Sequence[Int64s]
+    total: Int64s
+
+    def best(self) -> int:
+        """Return the row with the highest total; of several the first in name order. -1: none is feasible."""
+        return int(self.rows[np.argmax(self.total)]) if len(self.rows) else -1
+
+    def order(self) -> Rows:
+        """Return positions in `rows`, best first, equal totals in name order."""
+        return np.argsort(-self.total, kind="stable")
+
+
+class Cycle:
+    """An item prepared for one view. Lives as long as the view: until the next await."""
+
+    __slots__ = ("_filters", "_offsets", "_scores", "item", "profile", "view")
+
+    def __init__(self, profile: Profile, item: Item, view: View) -> None:
+        self.profile = profile
+        self.item = item
+        self.view = view
+        self._filters: list[tuple[Filter, int, Prepared]] = []
+        offset = 0
+        for plugin in profile.filters:
+            prepared = _guarded(plugin.NAME, plugin.prepare, item, view)
+            if prepared is not None:
+                self._filters.append((plugin, offset, prepared))
+            offset += len(plugin.REASONS)
+        self._scores: list[tuple[Score, int, Prepared]] = [
+            (plugin, weight, _guarded(plugin.NAME, plugin.prepare, item, view)) for plugin, weight in profile.scores
+        ]
+
+    def filter(self, rows: Rows | slice = ALL) -> Codes:
+        """Return for each row 0 if it is feasible, else 1 + the index in `profile.reasons` of its first rejection."""
+        count = len(self.view.columns) if isinstance(rows, slice) else len(rows)
+        codes = np.zeros(count, np.uint8)
+        left: Rows | slice = rows
+        for plugin, offset, prepared in self._filters:
+            verdict = _guarded(plugin.NAME, plugin.filter, prepared, self.view, left)
+            if left is rows:
+                codes = np.where(verdict, verdict + np.uint8(offset), np.uint8(0))
+            else:
+                survivors = np.flatnonzero(codes == 0)
+                codes[survivors] = np.where(verdict, verdict + np.uint8(offset), np.uint8(0))
+            if codes.any():
+                feasible = np.flatnonzero(codes == 0)
+                left = feasible if isinstance(rows, slice) else rows[feasible]
+        return codes
+
+    def filter_all(self, row: int) -> list[int]:
+        """Ask every filter about one row: the codes, as in `filter`, of all that reject it."""
+        found = []
+        for plugin, offset, prepared in self._filters:
+            verdict = int(_guarded(plugin.NAME, plugin.filter, prepared, self.view, np.array([row]))[0])
+            if verdict:
+                found.append(verdict + offset)
+        return found
+
+    def detail(self, row: int, code: int) -> str:
+        """Say for people why `row` has that code."""
+        plugin, local, prepared = self._of_code(code)
+        return plugin.detail(prepared, self.view, row, local)
+
+    def nearest(self, rows: Rows, code: int) -> tuple[int, str] | None:
+        """Return, of rows that all have that code, the one that lacks least, and what it lacks."""
+        plugin, local, prepared = self._of_code(code)
+        return plugin.nearest(prepared, self.view, rows, local)
+
+    def score(self, rows: Rows) -> Ranked:
+        """Rank `rows`, all of them feasible. Raises PluginError when a score is out of range."""
+        total = np.zeros(len(rows), np.int64)
+        normalized = []
+        for plugin, weight, prepared in self._scores:
+            values = np.zeros(len(rows), np.int64)
+            if prepared is not None and len(rows):
+                keys = _guarded(plugin.NAME, plugin.score, prepared, self.view, rows)
+                values = _checked(plugin.NAME, _guarded(plugin.NAME, plugin.normalize, keys), len(rows))
+            normalized.append(values)
+            total = total + values * weight
+        return Ranked(rows, normalized, total)
+
+    def raw(self, row: int) -> list[int]:
+        """Return each scoring plugin's raw score of one row, 0 where it has nothing to say."""
+        return [
+            0 if prepared is None else int(_guarded(plugin.NAME, plugin.raw, prepared, self.view, row))
+            for plugin, _, prepared in self._scores
+        ]
+
+    def choose(self, codes: Codes | None = None) -> int:
+        """Return the row that the item goes to, or -1. `codes`: what `filter` said, if it was asked already."""
+        codes = self.filter() if codes is None else codes
+        leading = self.leading()
+        if leading is None:
+            return self.score(np.flatnonzero(codes == 0)).best()
+        plugin, prepared = leading
+        measures = _guarded(plugin.NAME, plugin.measure, prepared, self.view, ALL)
+        return int(_guarded(plugin.NAME, plugin.leader, prepared, self.view, measures, codes == 0))
+
+    def leading(self) -> tuple[Leading, Prepared] | None:
+        """Return the one plugin that alone decides among feasible rows, if there is one that can lead."""
+        speaking = [(plugin, prepared) for plugin, _, prepared in self._scores if prepared is not None]
+        if len(speaking) == 1 and isinstance(speaking[0][0], Leading):
+            return speaking[0][0], speaking[0][1]
+        return None
+
+    def row_local(self) -> list[tuple[Filter, Prepared]] | None:
+        """Return the filters that speak, if the verdict of each on a row depends on that row alone."""
+        if all(plugin.ROW_LOCAL for plugin, _, _ in self._filters):
+            return [(plugin, prepared) for plugin, _, prepared in self._filters]
+        return None
+
+    def class_key(self) -> tuple[Any, ...]:
+        """Everything of the item that the verdict of the plugins that speak depends on."""
+        plugins = [plugin for plugin, _, _ in self._filters] + [
+            plugin for plugin, _, prepared in self._scores if prepared is not None
+        ]
+        return tuple(plugin.class_key(self.item) for plugin in plugins)
+
+    def _of_code(self, code: int) -> tuple[Filter, int, Prepared]:
+        for plugin, offset, prepared in self._filters:
+            if offset < code <= offset + len(plugin.REASONS):
+                return plugin, code - offset, prepared
+        raise AssertionError(f"code {code} is of no filter that spoke")
+
+
+class Engine:
+    """Runs the cycles of one profile and keeps what can be kept between them."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.classes = ClassCache()
+
+    def cycle(self, item: Item, view: View) -> Cycle:
+        """Prepare `item` for `view`."""
+        return Cycle(self.profile, item, view)
+
+    def choose(self, cycle: Cycle) -> int:
+        """Return the row that the item goes to, or -1, looking only at what changed since its class was seen."""
+        leading, filters = cycle.leading(), cycle.row_local()
+        if leading is None or filters is None or not cycle.view.shared:
+            return cycle.choose()
+        return self.classes.choose(cycle.class_key(), cycle.view, filters, leading)
+
+
+def _checked(plugin: str, values: NDArray[Any], count: int) -> Int64s:
+    if values.dtype != np.int64 or values.shape != (count,):
+        raise PluginError(plugin, f"a score must be int64[{count}], not {values.dtype}{list(values.shape)}")
+    if values.min() < 0 or values.max() > MAX_NODE_SCORE:
+        raise PluginError(plugin, f"a score is outside 0..{MAX_NODE_SCORE}")
+    return values
+
+
+def _guarded(plugin: str, call: Any, *arguments: Any) -> Any:
+    try:
+        return call(*arguments)
+    except PluginError:
+        raise
+    except Exception as error:
+        raise PluginError(plugin, f"{type(error).__name__}: {error}") from error

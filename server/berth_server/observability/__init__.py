@@ -1,0 +1,1 @@
+"""Logs and metrics of the server. Any layer may import this; it imports nothing of ours."""

@@ -1,0 +1,150 @@
+"""What the service needs from outside (`Store`), and what outsiders may ask of it (`Service`).
+
+These Protocols are the only thing that the Kubernetes edge shares with the rest: the edge implements `Store` and raises
+`KubeError`, the gRPC layer and the driver depend on `Service`. Nothing here has behaviour.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol
+
+from berth_server.objects.resources import Resource
+
+if TYPE_CHECKING:
+    from berth_server.placement import answers, questions
+
+
+class KubeError(Exception):
+    """A failure outside: the API server or the way to it. The subclass decides what happens next."""
+
+
+class NotFoundError(KubeError):
+    """The object is not there, or has another UID (404)."""
+
+
+class ConflictError(KubeError):
+    """The version that the write carried is not the newest (409). Nothing was written."""
+
+
+class GoneError(KubeError):
+    """The version to watch from is older than the history kept (410): list again."""
+
+
+class RefusedError(KubeError):
+    """A definite refusal (400 401 403 405 413 415 422): nothing was written. `reason` is the API's."""
+
+    def __init__(self, message: str, *, code: int, reason: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+
+
+class ThrottledError(KubeError):
+    """429: nothing was written; not before `retry_after` seconds."""
+
+    def __init__(self, message: str, *, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class OutcomeUnknownError(KubeError):
+    """A 5xx, a time-out, a lost connection: the write may have landed, now or later."""
+
+
+class EventType(Enum):
+    """Type of a watch event, as Kubernetes spells it."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+    BOOKMARK = "BOOKMARK"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent:
+    """One change. `resource` is None for a bookmark and for an object that can't be decoded (then `fault` says why)."""
+
+    type: EventType
+    kind: str
+    version: int
+    resource: Resource | None = None
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All objects of one kind at one version. `faults` names those that can't be decoded."""
+
+    kind: str
+    version: int
+    resources: Sequence[Resource]
+    faults: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRef:
+    """Names one object for a write. An empty namespace means cluster-scoped."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+
+
+class Store(Protocol):
+    """Kubernetes objects: list, watch, conditional patch of the status. One contract suite judges every one of them."""
+
+    async def list(self, kind: str) -> Listing:
+        """Return all objects of `kind`, with the version to watch from."""
+        ...
+
+    def watch(self, kind: str, since: int) -> AsyncIterator[WatchEvent]:
+        """Yield the changes after version `since`, in order, until closed.
+
+        Raises GoneError when the history no longer reaches back to `since`.
+        """
+        ...
+
+    async def patch_status(self, ref: ObjectRef, status: Mapping[str, Any], *, version: int) -> Resource:
+        """Merge `status` (JSON merge patch, RFC 7386) into the status subresource if `version` is still the newest.
+
+        Returns the object as stored. Raises a KubeError; only OutcomeUnknownError leaves open what happened.
+        """
+        ...
+
+
+class Service(Protocol):
+    """Placement as others see it: the driver in process, and every RPC. Raises `failures.PlacementError` alone."""
+
+    async def filter(self, question: "questions.FilterQuestion") -> "answers.FilterAnswer":
+        """Judge every candidate of the item's pool. Changes nothing."""
+        ...
+
+    async def score(self, question: "questions.ScoreQuestion") -> "answers.ScoreAnswer":
+        """Rank the feasible candidates and name the one the cycle would take. Changes nothing."""
+        ...
+
+    async def plan(self, question: "questions.PlanQuestion") -> "answers.PlanAnswer":
+        """Decide, and reserve unless it is a dry run, with no await between."""
+        ...
+
+
+class Inspection(Protocol):
+    """What the server believes, for people. Changes nothing. Raises `failures.PlacementError` alone."""
+
+    async def list_runs(
+        self, *, namespace: str, phases: Sequence[str], page_size: int, page_token: str
+    ) -> "answers.Page[answers.RunSummary]":
+        """List the Runs in view, by namespace and name."""
+        ...
+
+    async def list_candidates(
+        self, *, namespace: str, runtime: str, page_size: int, page_token: str
+    ) -> "answers.Page[answers.CandidateSummary]":
+        """List the Runtime Pods in view, by namespace and name."""
+        ...
+
+    async def server_info(self) -> "answers.ServerInfo":
+        """Tell version, role, ages of the views, profiles and counts."""
+        ...
