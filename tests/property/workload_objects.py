@@ -61,7 +61,6 @@ metadata = st.builds(
     ObjectMeta,
     name=long_names,
     namespace=st.just("") | short_names,
-    resource_version=st.just("") | st.just("7"),
     uid=st.just("") | st.uuids().map(str),
     generation=st.integers(0, 9),
     creation_timestamp=st.none() | times,

@@ -127,7 +127,7 @@ def _check(document: Document, classes: list[PriorityClass], rules: Rules, *, tr
     for cause in answer.causes:
         yield Finding(document.file, document.label, cause.field, cause.message)
     if not answer.accepted and not answer.causes:
-        yield Finding(document.file, document.label, "", f"{answer.reason}: {answer.message}")
+        yield Finding(document.file, document.label, answer.reason, answer.message)
 
 
 def _version(document: Document) -> str | None:

@@ -13,6 +13,7 @@ REASONS = {
     405: "MethodNotAllowed",
     409: "Conflict",
     422: "Invalid",
+    500: "",  # a server gives none
 }
 _SHOWN = 8
 
@@ -23,7 +24,7 @@ class Answer:
 
     Attributes:
         code: the HTTP status: 201 created, 200 updated, or an error.
-        reason: `Status.reason` of an error, such as "Invalid"; empty when accepted.
+        reason: `Status.reason` of an error, such as "Invalid"; empty when accepted, and of a 500.
         message: a sentence for a person; empty when accepted.
         causes: what is wrong with which field, of a 422 all of it; each has `field`, `reason` and `message`.
         warnings: what a client should show although the object may be fine, such as unknown fields that were dropped.

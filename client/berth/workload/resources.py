@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from berth.workload.gates import Gate
 from berth.workload.gating import drop_hidden_status
-from berth.workload.models import AnyObject, CompositePodGroup, ObjectMeta, Pod, PodGroup, PriorityClass, Workload
+from berth.workload.models import AnyObject, CompositePodGroup, Pod, PodGroup, PriorityClass, Workload
 from berth.workload.validation import objects
 from berth.workload.validation.case import Case, Errors
 from berth.workload.validation.neighbours import pod_link, priority_class
@@ -60,6 +60,19 @@ def without_status(new: AnyObject) -> AnyObject:
     return new
 
 
+def without_system_fields(new: AnyObject) -> AnyObject:
+    """Metadata that a server sets itself is wiped on create (apiserver's WipeObjectMetaSystemFields)."""
+    meta = replace(
+        new.metadata,
+        uid="",
+        creation_timestamp=None,
+        deletion_timestamp=None,
+        deletion_grace_period_seconds=None,
+        self_link="",
+    )
+    return replace(new, metadata=meta)
+
+
 def with_stored_status(new: AnyObject, old: AnyObject) -> AnyObject:
     """An update of the object leaves the stored status as it is."""
     if isinstance(new, PodGroup) and isinstance(old, PodGroup):
@@ -79,7 +92,7 @@ def with_stored_rest(new: AnyObject, old: AnyObject, gates: frozenset[Gate]) -> 
     raise TypeError(type(new).__name__)
 
 
-def with_stored_metadata(new: AnyObject, old: AnyObject, *, unconditional: bool) -> AnyObject:
+def with_stored_metadata(new: AnyObject, old: AnyObject) -> AnyObject:
     """What an update takes from the stored metadata instead of judging it (apiserver's BeforeUpdate)."""
     was = old.metadata
     meta = replace(
@@ -93,14 +106,7 @@ def with_stored_metadata(new: AnyObject, old: AnyObject, *, unconditional: bool)
     )
     if meta.deletion_grace_period_seconds is None:
         meta = replace(meta, deletion_grace_period_seconds=was.deletion_grace_period_seconds)
-    if unconditional and not meta.resource_version:
-        meta = replace(meta, resource_version=was.resource_version)
-    return with_metadata(new, meta)
-
-
-def with_metadata(new: AnyObject, meta: ObjectMeta) -> AnyObject:
-    """The object with other metadata."""
-    return replace(new, metadata=meta)
+    return replace(new, metadata=replace(meta, resource_version=meta.resource_version or was.resource_version))
 
 
 def judge(new: AnyObject, old: AnyObject | None, case: Case, *, status: bool) -> Errors:

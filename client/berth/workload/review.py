@@ -13,6 +13,7 @@ from berth.workload.admission import Forbidden, PriorityClasses, admit, admit_cl
 from berth.workload.answer import Answer, Refusal, invalid_object
 from berth.workload.codec import DecodeError, Reading, decode, encode
 from berth.workload.defaulting import default
+from berth.workload.errors import invalid
 from berth.workload.gates import ALL, Gate, open_gates
 from berth.workload.gating import drop_hidden
 from berth.workload.models import AnyObject, CompositePodGroup, PodGroup, PriorityClass, Workload
@@ -24,6 +25,7 @@ from berth.workload.resources import (
     with_stored_rest,
     with_stored_status,
     without_status,
+    without_system_fields,
 )
 from berth.workload.rules import Rules, rules_of
 from berth.workload.v1alpha2 import NotExpressibleError
@@ -125,8 +127,10 @@ def _create(new: AnyObject, old: AnyObject | None, kind: str, request: _Request)
         new = admit(new, request.classes, request.gates)
     except Forbidden as refused:
         raise Refusal(403, f"{kind} is forbidden: {refused}") from None
-    new = drop_hidden(without_status(new), None, request.gates)
+    new = drop_hidden(without_status(without_system_fields(new)), None, request.gates)
     _validate(new, None, kind, request)
+    if new.metadata.resource_version not in ("", "0"):
+        raise Refusal(500, "resourceVersion should not be set on objects to be created")
     if old is not None and new.metadata.name and new.metadata.name == old.metadata.name:
         raise Refusal(409, f'{kind} "{new.metadata.name}" already exists', reason="AlreadyExists")
     return new
@@ -141,15 +145,26 @@ def _update(new: AnyObject, old: AnyObject | None, resource: Resource, kind: str
         raise Refusal(400, "the namespace of the object does not match the namespace of the stored object")
     if new.metadata.uid not in ("", old.metadata.uid or new.metadata.uid):
         raise Refusal(409, "the object has another uid than the stored object")
-    if new.metadata.resource_version not in ("", old.metadata.resource_version or new.metadata.resource_version):
-        raise Refusal(409, "the object has been modified; please apply your changes to the latest version")
+    _check_resource_version(new, old, resource, kind)
     if request.status:
         new = with_stored_rest(new, old, request.gates)
     else:
         new = drop_hidden(with_stored_status(new, old), old, request.gates)
-        new = with_stored_metadata(new, old, unconditional=resource.unconditional)
+        new = with_stored_metadata(new, old)
     _validate(new, old, kind, request)
     return new
+
+
+def _check_resource_version(new: AnyObject, old: AnyObject, resource: Resource, kind: str) -> None:
+    """An update says which version it changes. There are no unconditional updates of groups; this ends the request."""
+    sent, stored = new.metadata.resource_version, old.metadata.resource_version
+    if not stored or (resource.unconditional and not sent):
+        return
+    if sent in ("", "0"):
+        missing = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+        raise invalid_object(kind, new.metadata.name, (missing,))
+    if sent != stored:
+        raise Refusal(409, "the object has been modified; please apply your changes to the latest version")
 
 
 def _validate(new: AnyObject, old: AnyObject | None, kind: str, request: _Request) -> None:

@@ -46,6 +46,10 @@ def test_senseless_arguments_raise(argument: str, value: Any) -> None:
         pytest.param(workload(), {"subresource": "scale"}, 404, id="no-such-subresource"),
         pytest.param(pod_group(), {"subresource": "status"}, 405, id="status-cannot-be-created"),
         pytest.param({**pod_group(), "kind": "CompositePodGroup"}, {}, 404, id="composite-in-v1beta1"),
+        pytest.param(workload(resourceVersion="7"), {}, 500, id="resource-version-on-create"),
+        pytest.param(
+            workload(uid="u", deletionTimestamp="2026-09-01T00:00:00Z"), {}, 201, id="system-fields-are-wiped"
+        ),
     ],
 )
 def test_requests_that_end_early(body: Any, how: dict[str, Any], want_code: int) -> None:
@@ -59,7 +63,9 @@ def test_requests_that_end_early(body: Any, how: dict[str, Any], want_code: int)
     ("metadata", "want_code", "want_reason"),
     [
         pytest.param({}, 200, "", id="as-stored"),
-        pytest.param({"resourceVersion": "0"}, 409, "Conflict", id="stale"),
+        pytest.param({"resourceVersion": "9"}, 409, "Conflict", id="stale"),
+        pytest.param({"resourceVersion": "", "labels": {"a": "b c"}}, 422, "Invalid", id="missing"),
+        pytest.param({"resourceVersion": "0"}, 422, "Invalid", id="zero-is-missing"),
         pytest.param({"uid": "another"}, 409, "Conflict", id="another-uid"),
         pytest.param({"name": "workers-1"}, 400, "BadRequest", id="another-name"),
         pytest.param({"namespace": "other"}, 400, "BadRequest", id="another-namespace"),
@@ -157,12 +163,6 @@ RULES_THAT_MEET = [
         id="stored-lists-are-not-judged-again",
     ),
     pytest.param(
-        workload(finalizers=["a b"]),
-        workload(),
-        [],
-        id="finalizers-are-judged-on-create-only",
-    ),
-    pytest.param(
         workload(finalizers=["x/y"]),
         workload(deletionTimestamp="2026-09-01T00:00:00Z", finalizers=["x/z"]),
         [("metadata.finalizers", "Forbidden")],
@@ -209,7 +209,12 @@ def test_conditions(fields: dict[str, Any], want: list[tuple[str, str]]) -> None
         pytest.param({"labels": {"-": "b c"}}, [("labels", "Invalid")] * 2, id="label-key-and-value"),
         pytest.param({"annotations": {"A/B": "any thing"}}, [], id="annotation-keys-in-upper-case"),
         pytest.param({"annotations": {"a": "x" * 262144}}, [("annotations", "TooLong")], id="annotations-too-big"),
-        pytest.param({"finalizers": ["a b"]}, [("finalizers", "Invalid")], id="finalizer"),
+        pytest.param(
+            {"finalizers": ["a b"]},
+            [("finalizers", "Invalid"), ("finalizers[0]", "Invalid")],
+            id="finalizer-with-blank",
+        ),
+        pytest.param({"finalizers": ["mine"]}, [("finalizers[0]", "Invalid")], id="finalizer-without-prefix"),
         pytest.param({"finalizers": ["orphan", "foregroundDeletion"]}, [("finalizers", "Invalid")], id="two-deletions"),
         pytest.param({"generation": -1}, [("generation", "Invalid")], id="generation"),
         pytest.param(

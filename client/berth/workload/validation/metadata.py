@@ -15,6 +15,7 @@ MAX_ANNOTATIONS = 256 * 1024
 _GENERATED = 58
 _SUFFIX = "xxxxx"
 _EXCLUSIVE = ("orphan", "foregroundDeletion")
+_STANDARD = ("kubernetes", *_EXCLUSIVE)
 
 
 def new_metadata(new: ObjectMeta, path: str = "metadata", *, namespaced: bool = True) -> Errors:
@@ -27,15 +28,12 @@ def new_metadata(new: ObjectMeta, path: str = "metadata", *, namespaced: bool = 
     elif new.namespace:
         yield from formatted(new.namespace, f"{path}.namespace", short_name)
     yield from _common(new, path)
-    yield from _finalizers(new.finalizers, f"{path}.finalizers")
 
 
 def changed_metadata(new: ObjectMeta, old: ObjectMeta, path: str = "metadata") -> Errors:
-    """The metadata of an object that is updated. There are no unconditional updates of these kinds."""
+    """The metadata of an object that is updated: what is judged on create too, and what may not change."""
     if old.deletion_timestamp is not None and set(new.finalizers) - set(old.finalizers):
         yield forbidden(f"{path}.finalizers", "no new finalizers can be added if the object is being deleted")
-    if not new.resource_version and old.resource_version:
-        yield invalid(f"{path}.resourceVersion", "", "must be specified for an update")
     if new.deletion_timestamp != old.deletion_timestamp:
         yield frozen(f"{path}.deletionTimestamp")
     if new.deletion_grace_period_seconds != old.deletion_grace_period_seconds:
@@ -56,6 +54,7 @@ def _common(new: ObjectMeta, path: str) -> Errors:
     yield from _labels(new.labels, f"{path}.labels")
     yield from _annotations(new.annotations, f"{path}.annotations")
     yield from _owners(new.owner_references, f"{path}.ownerReferences")
+    yield from _finalizers(new.finalizers, f"{path}.finalizers")
 
 
 def _long_name_prefix(text: str) -> Iterator[str]:
@@ -102,8 +101,10 @@ def _owners(owners: Sequence[OwnerReference], path: str) -> Errors:
 
 
 def _finalizers(finalizers: Sequence[str], path: str) -> Errors:
-    """`finalizers`: label keys; reported at the list. Only judged on create."""
-    for name in finalizers:
+    """`finalizers`: label keys, reported at the list; without prefix only those of Kubernetes, reported at the item."""
+    for index, name in enumerate(finalizers):
         yield from formatted(name, path, label_key)
+        if "/" not in name and name not in _STANDARD:
+            yield invalid(f"{path}[{index}]", name, "is neither a standard finalizer nor fully qualified")
     if set(_EXCLUSIVE) <= set(finalizers):
         yield invalid(path, None, f"{' and '.join(_EXCLUSIVE)} cannot be both set")
