@@ -38,7 +38,8 @@ _ENDS = string.ascii_lowercase + string.digits
 counts = st.integers(1, 2**31 - 1)
 short_names = st.builds(lambda a, b: a + b, st.text(_INNER, max_size=20).map(lambda t: "a" + t), st.sampled_from(_ENDS))
 long_names = st.lists(short_names, min_size=1, max_size=3).map(".".join)
-label_keys = st.one_of(short_names, st.builds("{}/{}".format, long_names, short_names))
+qualified_names = st.builds("{}/{}".format, long_names, short_names)
+label_keys = short_names | qualified_names
 constraints = st.none() | label_keys.map(topology)
 modes = st.none() | st.sampled_from([single(), whole()])
 policies = st.just(basic()) | counts.map(gang)
@@ -66,7 +67,7 @@ metadata = st.builds(
     creation_timestamp=st.none() | times,
     labels=st.dictionaries(label_keys, st.just("") | short_names, max_size=3),
     annotations=st.dictionaries(label_keys, st.text(max_size=20), max_size=3),
-    finalizers=st.lists(label_keys, max_size=2).map(tuple),
+    finalizers=st.lists(qualified_names, max_size=2).map(tuple),
     owner_references=st.lists(
         st.builds(
             OwnerReference,
