@@ -235,6 +235,15 @@ def _read_any(value: Any, _: str, __: Reading) -> Any:
     return value
 
 
+_WORDS = {
+    type(None): "null",
+    bool: "true or false",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    dict: "an object",
+    list: "a list",
+}
 _SCALARS: dict[Any, _Reader] = {str: _read_string, bool: _read_bool, datetime: _read_time, Any: _read_any}
 
 
@@ -244,17 +253,4 @@ def _child(path: str, name: object) -> str:
 
 
 def _describe(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true or false"
-        case str():
-            return "a string"
-        case int() | float():
-            return "a number"
-        case dict():
-            return "an object"
-        case list() | tuple():
-            return "a list"
-    return f"a {type(value).__name__}"
+    return _WORDS.get(type(value), f"a {type(value).__name__}")

@@ -25,6 +25,11 @@ class Resource:
     has_status: bool = False
     unconditional: bool = False  # updates need no resourceVersion
 
+    @property
+    def kind(self) -> str:
+        """The `kind` of its objects."""
+        return self.model.__name__
+
     def api_version_in(self, version: str) -> str:
         """The `apiVersion` of an object in a request of this version."""
         return self.api_version or f"{GROUP}/{version}"

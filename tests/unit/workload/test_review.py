@@ -85,6 +85,16 @@ def test_an_update_of_nothing_is_not_found() -> None:
     assert review("status", stored_pod_group(), version="v1beta1").reason == "NotFound"
 
 
+def test_the_stored_object_may_be_a_manifest() -> None:
+    """A group is completed as its creation would have; a PUT of the bare manifest still lacks the priority."""
+    high = {"metadata": {"name": "high"}, "value": 9}
+    old = pod_group(priorityClassName="high")
+    same = stored_pod_group(priorityClassName="high", priority=9)
+    assert _causes("update", same, old=old, classes=[high]) == []
+    assert _causes("update", old, old=old, classes=[high]) == [("spec.priority", "Invalid")]
+    assert review("update", same, version="v1beta1", old=old, classes=[]).code == 422
+
+
 def test_status_is_short_for_an_update_of_the_subresource() -> None:
     """Both spellings of a status update give the same answer."""
     body = {**stored_pod_group(), "status": {"conditions": [condition()]}}
