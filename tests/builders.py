@@ -251,7 +251,7 @@ def candidate(
     terminating: bool = False,
     ready: bool = True,
     age: float | None = 1.0,
-    **capacity: int,
+    capacity: Mapping[str, int] | None = None,
 ) -> Candidate:
     """Build a candidate with `capacity` (runs: 2), whose stamp is `age` seconds old (None: it has none)."""
     return Candidate(
@@ -259,7 +259,7 @@ def candidate(
         pool=PoolKey(namespace, runtime),
         name=name,
         version=version,
-        capacity=None if invalid else {"runs": 2} | capacity,
+        capacity=None if invalid else {"runs": 2} | dict(capacity or {}),
         terminating=terminating,
         ready=ready,
         stamp=None if age is None else NOW - round(age * SECOND),
