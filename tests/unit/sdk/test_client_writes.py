@@ -17,6 +17,7 @@ from tests.fakes.log import NullLog
 
 QUICKSTART = Path(__file__).parents[3] / "examples" / "quickstart.yaml"
 WAITING = "data/etl-orders"
+OWNER = "me"
 
 
 @pytest.fixture
@@ -44,13 +45,13 @@ async def item_of(client: berth.Client, name: str) -> pb.Item:
 async def test_plan_then_bind_assigns_where_the_plan_said(client: berth.Client) -> None:
     """A reservation is listed while it is held, and binding it assigns the Run there, once."""
     item = await item_of(client, WAITING)
-    planned = await client.plan(item, hold=60, owner_token="me")
+    planned = await client.plan(item, hold=60, owner_token=OWNER)
     assert planned.WhichOneof("result") == "reserved"
     listed = await client.list_reservations(namespace="data")
     assert [row.id for row in listed.reservations] == [planned.reserved.id]
-    bound = await client.bind(planned.reserved.id, owner_token="me")
+    bound = await client.bind(planned.reserved.id, owner_token=OWNER)
     assert bound.outcome == placement_pb.BIND_OUTCOME_BOUND
-    again = await client.bind((item, planned.reserved.candidate), owner_token="me")
+    again = await client.bind((item, planned.reserved.candidate), owner_token=OWNER)
     assert again.outcome == placement_pb.BIND_OUTCOME_ALREADY_BOUND
     assert again.candidate == planned.reserved.candidate
 
