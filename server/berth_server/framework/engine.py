@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from berth_server.framework.classes import ClassCache
 from berth_server.framework.contracts import MAX_NODE_SCORE, Codes, Filter, PluginError, Prepared
@@ -158,9 +157,10 @@ class Engine:
         return Decision(cycle.choose(codes), np.bincount(codes, minlength=1).tolist())
 
 
-def _checked(plugin: str, values: NDArray[Any], count: int) -> Int64s:
-    if values.dtype != np.int64 or values.shape != (count,):
-        raise PluginError(plugin, f"a score must be int64[{count}], not {values.dtype}{list(values.shape)}")
+def _checked(plugin: str, values: Any, count: int) -> Int64s:
+    if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.shape != (count,):
+        found = f"{values.dtype}{list(values.shape)}" if isinstance(values, np.ndarray) else type(values).__name__
+        raise PluginError(plugin, f"a score must be int64[{count}], not {found}")
     if values.min() < 0 or values.max() > MAX_NODE_SCORE:
         raise PluginError(plugin, f"a score is outside 0..{MAX_NODE_SCORE}")
     return values
