@@ -5,6 +5,7 @@ signal ends the process at once, and so does the first one before there is a ser
 """
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -15,6 +16,7 @@ from typing import Any, Final
 import structlog
 
 from berth_server.app.console import Console
+from berth_server.app.upkeep import upkeep
 from berth_server.app.wiring import Parts, StartError, build_parts
 from berth_server.config.file import Config
 from berth_server.config.settings import Settings
@@ -67,6 +69,9 @@ async def _serve(settings: Settings, config: Config, log: Any) -> _Stopping:
         if not await _done_before(stopping, parts.service.start()):
             await server.stop(0)
             return stopping
+        # What was read stays for as long as the server lives: the collector need not look at it again.
+        gc.collect()
+        gc.freeze()
         await server.set_synced(synced=True)
         await server.set_writer(writer=settings.role == "scheduler")
         log.info("serving", listen=[str(address) for address in server.addresses], cluster=parts.origin)
@@ -79,7 +84,7 @@ async def _run_until(stopping: _Stopping, settings: Settings, parts: Parts, serv
     def supervised(name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return _supervised(name, work, stopping, log)
 
-    background = [supervised("time", parts.service.work.keep_time())]
+    background = [supervised("time", parts.service.work.keep_time()), supervised("upkeep", upkeep(parts.service))]
     if parts.play is not None:
         background.append(supervised("play", parts.play.run()))
     driver = Driver(parts.service, log) if settings.driver == "in-process" else None

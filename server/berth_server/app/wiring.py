@@ -4,6 +4,7 @@ import random
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import version as version_of
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -58,6 +59,7 @@ def build_parts(settings: Settings, config: Config, log: Any) -> Parts:
     registry = CollectorRegistry()
     rejections = {pair for engine in engines.values() for pair in engine.profile.reasons}
     metrics = Metrics(registry, rejections=sorted(rejections))
+    metrics.set_build(version_of("berth-scheduler"))
     loaded = _load(settings)
     clock = SystemClock()
     store = EmbeddedStore()

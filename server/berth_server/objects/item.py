@@ -72,4 +72,4 @@ class Item:
     @property
     def holds_capacity(self) -> bool:
         """Whether its requests count on the candidate that it names."""
-        return self.assigned and self.stage not in (Stage.PENDING, Stage.TERMINAL)  # noqa: PLR6201 -- no hashing
+        return self.assigned and self.stage not in (Stage.PENDING, Stage.TERMINAL)

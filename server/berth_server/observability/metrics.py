@@ -32,7 +32,7 @@ ACTIVATION_CAUSES: Final = (
     "node",
     "sweep",
 )
-CYCLE_PHASES: Final = ("snapshot", "prefilter", "filter", "score", "reserve", "bind")
+CYCLE_PHASES: Final = ("decide", "bind")
 QUEUES: Final = ("active", "backoff", "unschedulable", "gated")
 RESOURCE_OF_KIND: Final = MappingProxyType(
     {"Run": "runs", "Pod": "pods", "PersistentWorkspace": "persistentworkspaces", "Node": "nodes"}

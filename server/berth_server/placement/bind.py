@@ -170,6 +170,7 @@ class Binder:
 
     async def _write(self, reservation: Reservation, item: Item) -> _Written:
         core, candidate = self._core, reservation.candidate
+        began = core.clock.monotonic()
         try:
             async with self._room:
                 version = await core.writer.assign(outgoing(item), candidate.name, candidate.uid)
@@ -181,6 +182,7 @@ class Binder:
             # A bug, and before anything was sent: whatever comes later the writer calls an unknown outcome.
             core.log.exception("bind failed by a bug", run_uid=item.uid, namespace=item.namespace)
             return self._failed(reservation, error)
+        core.metrics.cycle_duration["bind"].observe(core.clock.monotonic() - began)
         self.count_scheduled(reservation)
         self._note(reservation, Verdict.BOUND)
         core.reservations.succeeded(reservation, version)
