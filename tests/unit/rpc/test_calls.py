@@ -194,7 +194,7 @@ async def test_draining_finishes_calls_refuses_new_ones_and_ends_streams(rig: Ri
 
 async def test_a_call_that_arrives_while_draining_is_told_to_go_elsewhere(rig: Rig) -> None:
     """SHUTTING_DOWN is UNAVAILABLE, which clients retry; probes are still answered."""
-    rig.server._interceptor.drain()
+    rig.server._guard.drain()
     error = await _failure(rig)
     assert error.code() is grpc.StatusCode.UNAVAILABLE
     assert details_of(error)["ErrorInfo"].reason == "SHUTTING_DOWN"
