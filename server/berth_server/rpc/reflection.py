@@ -7,7 +7,7 @@ import grpc
 import grpc.aio
 from google.protobuf import descriptor_pool
 from google.protobuf.descriptor import FileDescriptor
-from grpc_reflection.v1alpha import reflection, reflection_pb2
+from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
 
 SERVICE_NAME: Final[str] = reflection.SERVICE_NAME
 _V1: Final = "grpc.reflection.v1.ServerReflection"
@@ -36,8 +36,8 @@ class _Pool:
 def add_reflection(server: grpc.aio.Server, services: Sequence[str]) -> None:
     """Serve v1alpha, and under the name of v1 the same handler: the messages are the same on the wire."""
     pool: Any = _Pool()
-    reflection.enable_server_reflection(services, server, pool)
     servicer: Any = reflection.aio.ReflectionServicer(services, pool)
+    reflection_pb2_grpc.add_ServerReflectionServicer_to_server(servicer, server)
     handler = grpc.stream_stream_rpc_method_handler(
         servicer.ServerReflectionInfo,
         request_deserializer=reflection_pb2.ServerReflectionRequest.FromString,

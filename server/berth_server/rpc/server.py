@@ -19,6 +19,8 @@ from berth_server.rpc.guard import CallGuard
 from berth_server.rpc.inspection_servicer import InspectionServicer
 from berth_server.rpc.listeners import check_addresses, open_address
 from berth_server.rpc.placement_servicer import PlacementServicer
+from berth_server.rpc.reflection import SERVICE_NAME as REFLECTION
+from berth_server.rpc.reflection import add_reflection
 
 MAX_REQUEST_BYTES: Final = 4 * 2**20
 MAX_RESPONSE_BYTES: Final = 16 * 2**20
@@ -105,5 +107,5 @@ def build_server(
     add_PlacementServiceServicer_to_server(PlacementServicer(service, deadlines), registrar)
     add_InspectionServiceServicer_to_server(InspectionServicer(inspection), registrar)
     if reflection_enabled:
-        _add_reflection(guard)
+        add_reflection(registrar, (PLACEMENT, INSPECTION, health.SERVICE_NAME, REFLECTION))
     return RpcServer(server, guard, [open_address(server, address) for address in addresses])
