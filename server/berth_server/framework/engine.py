@@ -4,7 +4,7 @@ Two ways lead to a choice. The full one asks every plugin about every row; the s
 without ranking the rest, where one plugin alone decides. They agree, and a property test holds both to it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -81,14 +81,13 @@ class Cycle:
                 left = feasible if isinstance(rows, slice) else rows[feasible]
         return codes
 
+    def judge(self, row: int) -> int:
+        """Return what `filter` says of one row."""
+        return next(self._rejections(row), 0)
+
     def filter_all(self, row: int) -> list[int]:
         """Ask every filter about one row: the codes, as in `filter`, of all that reject it."""
-        found = []
-        for plugin, offset, prepared in self.speakers.filters:
-            verdict = int(guarded(plugin.NAME, plugin.filter, prepared, self.view, np.array([row]))[0])
-            if verdict:
-                found.append(verdict + offset)
-        return found
+        return list(self._rejections(row))
 
     def detail(self, row: int, code: int) -> str:
         """Say for people why `row` has that code."""
@@ -129,6 +128,14 @@ class Cycle:
         plugin, prepared = leading
         measures = guarded(plugin.NAME, plugin.measure, prepared, self.view, ALL, codes == 0)
         return int(guarded(plugin.NAME, plugin.leader, prepared, self.view, measures))
+
+    def _rejections(self, row: int) -> Iterator[int]:
+        """Ask one filter after another about one row."""
+        only = slice(row, row + 1)
+        for plugin, offset, prepared in self.speakers.filters:
+            verdict = int(guarded(plugin.NAME, plugin.filter, prepared, self.view, only)[0])
+            if verdict:
+                yield verdict + offset
 
     def _of_code(self, code: int) -> tuple[Filter, int, Prepared]:
         for plugin, offset, prepared in self.speakers.filters:

@@ -8,8 +8,6 @@ import asyncio
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from berth_server.objects.clock import SECOND
 from berth_server.objects.item import Item
 from berth_server.placement import answers
@@ -147,7 +145,7 @@ class Binder:
             now = core.state.candidate_named(item.namespace, candidate.name)
             lost = stale_target(item, target, now.uid if now is not None and now.uid != candidate.uid else "")
             raise self._lost(reservation, End.CANDIDATE_GONE, lost)
-        code = int(cycle.filter(np.array([row]))[0])
+        code = cycle.judge(row)
         if code:
             rejection = rejection_at(cycle, row, code)
             core.metrics.reservation_conflicts["bind"].inc()

@@ -101,7 +101,7 @@ class Planner:
         """
         core, item = self._core, cycle.item
         attempt = core.attempts.find(attempt_id)
-        code = int(cycle.filter(np.array([row]))[0])
+        code = cycle.judge(row)
         if code:
             _note(attempt, Verdict.CONFLICT)
             core.metrics.reservation_conflicts["reserve"].inc()
