@@ -74,6 +74,7 @@ def build_parts(settings: Settings, config: Config, log: Any) -> Parts:
             log=log,
             jitter=random.random,
             instance=str(uuid.uuid4()),
+            leader=settings.role == "scheduler",
             standing_at=None if loaded.live else micros(format_time(loaded.as_of)),
             as_of=None if loaded.live else loaded.as_of,
         )
