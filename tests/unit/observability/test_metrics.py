@@ -113,7 +113,7 @@ def test_phases_of_a_cycle_are_timed(registry: CollectorRegistry, metrics: Metri
     metrics.cycle_duration["decide"].observe(0.0004)
     name = "berth_scheduling_cycle_duration_seconds"
     assert registry.get_sample_value(f"{name}_bucket", {"phase": "decide", "le": "0.0005"}) == 1
-    assert registry.get_sample_value(f"{name}_count", {"phase": "score"}) == 0
+    assert registry.get_sample_value(f"{name}_count", {"phase": "bind"}) == 0
 
 
 def test_calls_are_counted_by_code(registry: CollectorRegistry, metrics: Metrics) -> None:
