@@ -52,8 +52,8 @@ def new_metrics() -> Metrics:
 class Harness:
     """One service, its API, and the hand on everything that moves between them.
 
-    `standing`: the clock that judges heartbeats stands still, so only holds, leases and backoffs run. `held`: writes wait
-    for the test. `seen`: kind -> (namespace, name) -> the object as the view was last told of it.
+    `standing`: the clock that judges heartbeats stands still, so only holds, leases and backoffs run. `held`: writes
+    wait for the test. `seen`: kind -> (namespace, name) -> the object as the view was last told of it.
     """
 
     def __init__(
