@@ -87,7 +87,7 @@ def test_it_prints_why_a_run_waits(grpcurl: str, address: str) -> None:
     answer = score(grpcurl, address, "aggregate-decade")
     assert "chosen" not in answer
     assert answer["diagnosis"]["message"].startswith("0/8 runtime pods: ")
-    assert answer["diagnosis"]["reasons"][0]["nearestMiss"].startswith("memory: needs ")
+    assert answer["diagnosis"]["reasons"][0]["nearest_miss"].startswith("memory: needs ")
 
 
 def test_a_unix_socket_can_be_called(grpcurl: str, sockets: Path) -> None:

@@ -95,12 +95,17 @@ async def _run_until(stopping: _Stopping, settings: Settings, parts: Parts, serv
     await stopping.wait()
     log.info("stopping")
     await _cancel(ended_first)
-    closing = asyncio.create_task(server.stop(GRACE_SECONDS))
+    closing = asyncio.create_task(_close(server))
     if driver is not None:
         await driver.settle()
     await parts.service.drain()
     await closing
     await _cancel(background)
+
+
+async def _close(server: RpcServer) -> None:
+    await server.drain()
+    await server.stop(GRACE_SECONDS)
 
 
 async def _done_before(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:

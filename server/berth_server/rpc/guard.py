@@ -60,6 +60,11 @@ class CallGuard:
     def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
         """Do nothing: the asyncio server takes generic handlers only. Called by generated code."""
 
+    @property
+    def turned_away(self) -> int:
+        """How many calls were refused since `drain`."""
+        return self._admission.turned_away
+
     def drain(self) -> None:
         """Refuse new calls of our services with SHUTTING_DOWN, and end streams with it. Unary calls go on."""
         self._draining = True

@@ -1,6 +1,8 @@
 """Builds the gRPC server: services, health, reflection, options, listeners. It must not decide what is healthy."""
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, cast
 
 import grpc
@@ -27,6 +29,8 @@ MAX_RESPONSE_BYTES: Final = 16 * 2**20
 PLACEMENT: Final = placement_service_pb2.DESCRIPTOR.services_by_name["PlacementService"].full_name
 INSPECTION: Final = inspection_service_pb2.DESCRIPTOR.services_by_name["InspectionService"].full_name
 WRITER: Final = "berth.v1.Writer"  # no service: the health of the one replica that decides
+DRAIN_QUIET: Final = 0.1
+DRAIN_LIMIT: Final = 2.0
 _MINUTE: Final = 60_000
 
 OPTIONS: Final = (
@@ -72,6 +76,21 @@ class RpcServer:
     async def set_writer(self, *, writer: bool) -> None:
         """Say whether this process decides: it leads, with a fresh view."""
         await self._set_health(WRITER, serving=writer)
+
+    async def drain(self) -> None:
+        """Say NOT_SERVING and refuse new calls, until for a moment none has come; at most DRAIN_LIMIT seconds.
+
+        gRPC cancels, as if it had been begun, a call that comes at the moment at which it stops. A call that is refused
+        here can safely be sent to another replica.
+        """
+        await self._health.enter_graceful_shutdown()
+        self._guard.drain()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_LIMIT):
+                seen = -1
+                while seen != self._guard.turned_away:
+                    seen = self._guard.turned_away
+                    await asyncio.sleep(DRAIN_QUIET)
 
     async def stop(self, grace: float) -> None:
         """Say NOT_SERVING, refuse new calls, let those in progress end for `grace` seconds, then cancel them."""
