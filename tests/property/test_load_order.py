@@ -111,7 +111,7 @@ OVERCOMMITTED = Case([{"mem": (1, 2**62)}, {"mem": (2, 2**62)}, {"mem": (3, 2**6
 EVEN = Case([{"mem": (6, 2)}, {"mem": (3, 1)}, {"mem": (2**61 - 1, 0)}, {"mem": (9, 3)}], {})
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(cases())
 @example(OVERTAKEN)
 @example(OVERCOMMITTED)
@@ -125,7 +125,7 @@ def test_ranks_are_those_of_rational_numbers(case: Case) -> None:
     assert ranks.tolist() == [distinct.index(load) for load in loads]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(cases())
 @example(OVERTAKEN)
 @example(OVERCOMMITTED)

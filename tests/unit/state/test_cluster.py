@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
+from berth_server.objects.clock import SECOND
 from berth_server.state.candidate import Availability, Candidate, PoolKey
 from berth_server.state.cluster import ClusterState
 from berth_server.state.facts import FactKind
 from berth_server.state.view import Workspace
-from berth_server.objects.clock import SECOND
 from tests.builders import MONOTONIC, NOW, avoids, candidate, item, see, selector, state_of, term
 
 WEB = {"app": "web"}
@@ -104,6 +104,14 @@ def test_a_candidate_that_leaves_and_returns_finds_its_use() -> None:
     see(state, item("c", on="p1"), item("d", on="p1"))
     see(state, candidate("p1"))
     assert used(state) == {"p1": 3}
+
+
+def test_a_candidate_that_returns_is_seen_for_the_first_time() -> None:
+    """Its stamp moved while it was away; nobody saw that, so it counts by its own age alone."""
+    state = state_of(candidate("p1", age=5.0), live=True)
+    state.remove_candidate("ns/p1")
+    see(state, candidate("p1", age=0.0), monotonic=MONOTONIC + 20)
+    assert availability(state) is Availability.STALE_HEARTBEAT, "the stamp is 20 s old"
 
 
 def test_an_assignment_by_name_follows_the_name() -> None:
@@ -231,6 +239,25 @@ def test_the_item_goes_before_its_hold() -> None:
 def test_the_first_reason_counts(seen: Candidate, want: Availability) -> None:
     """Of several things that are wrong with a Pod the first in this order is its reason."""
     assert availability(state_of(seen)) is want
+
+
+@pytest.mark.parametrize(
+    ("later", "want"),
+    [
+        pytest.param(candidate(capacity={"runs": 7}), {"runs": 7}, id="more"),
+        pytest.param(candidate(capacity={"runs": 0}), {"runs": 0}, id="drained"),
+        pytest.param(candidate(capacity={"gpu": 3}), {"gpu": 3, "runs": 2}, id="another resource"),
+        pytest.param(candidate(invalid=True), {}, id="can't be read any more"),
+    ],
+)
+def test_a_change_of_capacity_shows(later: Candidate, want: dict[str, int]) -> None:
+    """The columns have it at the next look, whether or not anything else changed."""
+    state = state_of(candidate())
+    state.view(item())
+    see(state, later)
+    columns = state.view(item()).columns
+    advertised = {resource: int(columns.capacity[index, 0]) for resource, index in columns.resources.items()}
+    assert {resource: units for resource, units in advertised.items() if units >= 0} == want
 
 
 def test_time_makes_it_unavailable() -> None:
