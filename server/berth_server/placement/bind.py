@@ -138,7 +138,7 @@ class Binder:
         why = standing(item, wall=core.clock.wall(), monotonic=core.clock.monotonic())
         if why is not None:
             raise self._lost(reservation, End.ITEM_CHANGED, not_eligible(item, why))
-        cycle = core.reader.look(item)
+        cycle = core.reader.look(item, reservation.profile)
         row = cycle.view.columns.row_of_uid.get(candidate.uid)
         if row is None:
             target = CandidateRef(candidate.name, candidate.uid)

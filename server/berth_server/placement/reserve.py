@@ -1,6 +1,5 @@
 """Reserve and Release: room on a candidate that the caller names. Synchronous between the look and the record."""
 
-
 from berth_server.framework.engine import Cycle
 from berth_server.objects.item import Item
 from berth_server.placement import answers
