@@ -117,8 +117,13 @@ class Ingest:
         while True:
             try:
                 if gone:
-                    self.replace(await self._store.list(kind))
-                    gone = False
+                    listing = await self._store.list(kind)
+                    self.replace(listing)
+                    gone = listing.version < self.views[kind].version
+                if gone:
+                    # An API server that lags has a list too old to be taken: its next watch would be refused as well.
+                    await asyncio.sleep(RELIST_PAUSE_SECONDS)
+                    continue
                 async for event in self._store.watch(kind, self.views[kind].version):
                     self.apply(event)
             except GoneError:

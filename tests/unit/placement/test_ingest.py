@@ -404,6 +404,13 @@ def without_pauses(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             [4, 9],
             id="a list that fails is tried again",
         ),
+        pytest.param(
+            [listing(run("a"), version=4), listing(version=5), listing(run("b"), version=9)],
+            [[event(run("c", version=6)), GoneError("too old")], []],
+            ["ns/b"],
+            [4, 9],
+            id="a list that lags is asked for again before anything is watched",
+        ),
     ],
 )
 async def test_follows_a_store_that_fails(
