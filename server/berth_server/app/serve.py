@@ -74,7 +74,9 @@ async def _serve(settings: Settings, config: Config, log: Any) -> _Stopping:
         reading.close()
         await server.set_synced(synced=True)
         await server.set_writer(writer=settings.role == "scheduler")
-        log.info("serving", listen=[str(address) for address in server.addresses], cluster=parts.origin)
+        # The console tells the origin itself, in lines that are not as wide.
+        origin = {} if settings.show else {"cluster": parts.origin}
+        log.info("serving", listen=[str(address) for address in server.addresses], **origin)
         await _run_until(stopping, settings, parts, server, log)
     log.info("stopped")
     return stopping
