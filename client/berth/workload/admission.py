@@ -5,7 +5,7 @@ fields. Workloads are never resolved: their templates keep what they say.
 """
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -72,6 +72,16 @@ def admit(new: AnyObject, classes: PriorityClasses, gates: frozenset[Gate]) -> A
         case Pod():
             return _resolved_pod(new, classes)
     return new
+
+
+def admit_update(new: AnyObject, old: AnyObject) -> AnyObject:
+    """A Pod's update that leaves out what admission once filled in keeps it; a group's does not."""
+    if not isinstance(new, Pod) or not isinstance(old, Pod):
+        return new
+    kept: dict[str, Any] = {
+        name: getattr(old.spec, name) for name in ("priority", "preemption_policy") if getattr(new.spec, name) is None
+    }
+    return replace(new, spec=replace(new.spec, **kept))
 
 
 def resolve_priority(group: ResolvedT, classes: PriorityClasses, gates: frozenset[Gate]) -> ResolvedT:

@@ -231,10 +231,6 @@ def _read_time(value: Any, path: str, reading: Reading) -> datetime:
     return time
 
 
-def _read_any(value: Any, _: str, __: Reading) -> Any:
-    return value
-
-
 _WORDS = {
     type(None): "null",
     bool: "true or false",
@@ -244,7 +240,7 @@ _WORDS = {
     dict: "an object",
     list: "a list",
 }
-_SCALARS: dict[Any, _Reader] = {str: _read_string, bool: _read_bool, datetime: _read_time, Any: _read_any}
+_SCALARS: dict[Any, _Reader] = {str: _read_string, bool: _read_bool, datetime: _read_time, Any: lambda value, *_: value}
 
 
 def _child(path: str, name: object) -> str:

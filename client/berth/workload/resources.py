@@ -66,7 +66,10 @@ def without_status(new: AnyObject) -> AnyObject:
 
 
 def without_system_fields(new: AnyObject) -> AnyObject:
-    """Metadata that a server sets itself is wiped on create (apiserver's WipeObjectMetaSystemFields)."""
+    """Metadata that a server sets itself is wiped on create (apiserver's WipeObjectMetaSystemFields).
+
+    The kinds of groups have no generation of their own, so theirs stays what it is; a PriorityClass has no namespace.
+    """
     meta = replace(
         new.metadata,
         uid="",
@@ -74,6 +77,8 @@ def without_system_fields(new: AnyObject) -> AnyObject:
         deletion_timestamp=None,
         deletion_grace_period_seconds=None,
         self_link="",
+        generation=1 if isinstance(new, Pod | PriorityClass) else new.metadata.generation,
+        namespace="" if isinstance(new, PriorityClass) else new.metadata.namespace,
     )
     return replace(new, metadata=meta)
 

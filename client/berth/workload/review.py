@@ -8,7 +8,7 @@ What only a running server knows is not here: other objects, quotas, webhooks, w
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
-from berth.workload.admission import Forbidden, PriorityClasses, admit, admit_class
+from berth.workload.admission import Forbidden, PriorityClasses, admit, admit_class, admit_update
 from berth.workload.answer import Answer, Refusal, invalid_object
 from berth.workload.codec import encode
 from berth.workload.errors import invalid
@@ -130,7 +130,7 @@ def _update(new: AnyObject, old: AnyObject | None, resource: Resource, request: 
     if request.status:
         new = with_stored_rest(new, old, request.gates)
     else:
-        new = drop_hidden(with_stored_status(new, old), old, request.gates)
+        new = drop_hidden(with_stored_status(admit_update(new, old), old), old, request.gates)
         new = with_stored_metadata(new, old)
     _validate(new, old, resource.kind, request)
     return new

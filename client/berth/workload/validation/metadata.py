@@ -18,14 +18,12 @@ _EXCLUSIVE = ("orphan", "foregroundDeletion")
 _STANDARD = ("kubernetes", *_EXCLUSIVE)
 
 
-def new_metadata(new: ObjectMeta, path: str = "metadata", *, namespaced: bool = True) -> Errors:
+def new_metadata(new: ObjectMeta, path: str = "metadata") -> Errors:
     """The metadata of an object that is created. Names of all kinds are long names."""
     if new.generate_name:
         yield from formatted(new.generate_name, f"{path}.generateName", _long_name_prefix)
     yield from required_name(new.name or generated_name(new.generate_name), f"{path}.name", long_name)
-    if new.namespace and not namespaced:
-        yield forbidden(f"{path}.namespace", "not allowed on this type")
-    elif new.namespace:
+    if new.namespace:
         yield from formatted(new.namespace, f"{path}.namespace", short_name)
     yield from _common(new, path)
 

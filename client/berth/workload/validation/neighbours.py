@@ -1,6 +1,6 @@
 """PriorityClass, and the link of a Pod to its group. Of a Pod nothing else is judged."""
 
-from berth.workload.errors import forbidden, frozen, invalid, not_supported
+from berth.workload.errors import forbidden, frozen, invalid, not_supported, required
 from berth.workload.models import Pod, PodSpec, PriorityClass
 from berth.workload.validation.case import Errors, formatted
 from berth.workload.validation.formats import long_name
@@ -39,10 +39,12 @@ def priority_class(new: PriorityClass, old: PriorityClass | None) -> Errors:
         if new.preemption_policy != old.preemption_policy:
             yield frozen("preemptionPolicy")
         return
-    yield from new_metadata(new.metadata, namespaced=False)
+    yield from new_metadata(new.metadata)
     if new.name.startswith(_SYSTEM):
         yield forbidden("metadata.name", f"names with the prefix '{_SYSTEM}' are reserved for system use only")
     elif new.value > MAX_PRIORITY:
         yield forbidden("value", f"the highest value of a user's class is {MAX_PRIORITY}")
-    if new.preemption_policy is not None and new.preemption_policy not in PREEMPTION_POLICIES:
+    if new.preemption_policy == "":
+        yield required("preemptionPolicy")
+    elif new.preemption_policy is not None and new.preemption_policy not in PREEMPTION_POLICIES:
         yield not_supported("preemptionPolicy", new.preemption_policy, PREEMPTION_POLICIES)
