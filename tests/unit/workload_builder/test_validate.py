@@ -37,6 +37,7 @@ from tests.unit.workload_builder.items import blocks, default, leaf, node, optio
 BOTH_POLICIES = PodGroupSchedulingPolicy(basic=Empty(), gang=gang(3).gang)
 BOTH_MODES = DisruptionMode(single=Empty(), all=Empty())
 TWO_KEYS = SchedulingConstraints(topology=(TopologyConstraint(key="rack"), TopologyConstraint(key="zone")))
+TWO_OTHER_KEYS = SchedulingConstraints(topology=(TopologyConstraint(key="rack"), TopologyConstraint(key="room")))
 HALF_A_CLAIM = PodGroupResourceClaim(name="gpu")
 GPU = claim("gpu", claim_name="a")
 NIC = claim("nic", template_name="b")
@@ -195,6 +196,27 @@ UPDATE = [
         {},
         [],
         id="what-did-not-change-is-not-judged-again",
+    ),
+    pytest.param(
+        *_old_and_new(blocks(BOTH_POLICIES), blocks(PodGroupSchedulingPolicy(basic=Empty(), gang=gang(0).gang))),
+        {},
+        [("spec.scheduling.schedulingPolicy.gang.minCount", "Invalid")],
+        id="of-a-changed-block-only-what-changed-is-judged",
+    ),
+    pytest.param(
+        *_old_and_new(blocks(constraints=TWO_KEYS), blocks(constraints=TWO_OTHER_KEYS)),
+        {"frozen": ()},
+        [("spec.scheduling.schedulingConstraints.topology", "TooMany")],
+        id="a-topology-list-is-one-value",
+    ),
+    pytest.param(
+        *_old_and_new(
+            blocks(claims=[PodGroupResourceClaim(name="A", resource_claim_name="x")]),
+            blocks(claims=[PodGroupResourceClaim(name="A", resource_claim_name="X")]),
+        ),
+        {"frozen": ()},
+        [("spec.scheduling.resourceClaims[0].resourceClaimName", "Invalid")],
+        id="of-a-changed-claim-only-what-changed-is-judged",
     ),
     pytest.param(
         *_old_and_new(blocks(gang(8)), blocks(basic())),

@@ -5,14 +5,14 @@ the controller does not allow, and what does not go together. The last three jud
 default or a callback says is judged like what a user says, at the path of the block.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from berth.workload.builder.compile import preemption_policy_of
 from berth.workload.builder.errors import BuilderError
 from berth.workload.builder.freeze import changed
-from berth.workload.builder.item import Block, SchedulingConfig, WorkloadInput, WorkloadItem
+from berth.workload.builder.item import Block, PolicyData, SchedulingConfig, WorkloadInput, WorkloadItem
 from berth.workload.builder.options import BuildOptions, Frozen, ModeOption, PolicyOption
 from berth.workload.builder.resolve import resolve
 from berth.workload.builder.tree import ItemAt, limits, walk_items
@@ -68,10 +68,10 @@ def _frozen(item: WorkloadItem, parts: frozenset[Frozen]) -> Errors:
 
 
 def _structure(item: WorkloadItem, old: WorkloadInput, fixed: frozenset[Frozen]) -> Errors:
-    """Each block by itself. One that is frozen and changed has its report; one that did not change is not judged."""
+    """Each block by itself. One that is frozen and changed has its report already."""
     new = item.input
     if not fixed & {Frozen.POLICY_VARIANT, Frozen.MIN_GROUP_COUNT}:
-        yield from _block(item, new.policy, old.policy, validate_policy_block)
+        yield from _policy(item, old.policy.data)
     if Frozen.CONSTRAINTS not in fixed:
         yield from _block(item, new.constraints, old.constraints, validate_constraints_block)
     if Frozen.DISRUPTION_MODE not in fixed:
@@ -83,17 +83,32 @@ def _structure(item: WorkloadItem, old: WorkloadInput, fixed: frozenset[Frozen])
 def _block(
     item: WorkloadItem, new: Block[DataT], old: Block[DataT], check: Callable[[DataT, str], Sequence[FieldError]]
 ) -> Errors:
+    """A topology list counts as one value: if it changed, all of it is judged."""
     if new.data is not None and new.data != old.data:
         yield from check(new.data, item.at(new))
+
+
+def _policy(item: WorkloadItem, old: PolicyData | None) -> Errors:
+    block = item.input.policy
+    if block.data is not None:
+        before = validate_policy_block(old, item.at(block)) if old is not None else []
+        yield from _news(validate_policy_block(block.data, item.at(block)), before)
 
 
 def _claims(item: WorkloadItem, old: Sequence[PodGroupResourceClaim]) -> Errors:
     """Claims are matched by name, and keep their index in the report."""
     block = item.input.resource_claims
-    unchanged = {claim.name: claim for claim in old}
+    stored = {claim.name: claim for claim in old}
     for index, claim in enumerate(block.data or ()):
-        if claim != unchanged.get(claim.name):
-            yield from resource_claim(claim, f"{item.at(block)}[{index}]", _CREATE)
+        path, former = f"{item.at(block)}[{index}]", stored.get(claim.name)
+        before = resource_claim(former, path, _CREATE) if former is not None else []
+        yield from _news(resource_claim(claim, path, _CREATE), before)
+
+
+def _news(errors: Iterable[FieldError], before: Iterable[FieldError]) -> Errors:
+    """What the stored block breaks too, with the same value at the same field, did not change, and is not judged."""
+    known = frozenset(before)
+    return (error for error in errors if error not in known)
 
 
 def _not_allowed(item: WorkloadItem, config: SchedulingConfig, options: BuildOptions) -> Errors:
