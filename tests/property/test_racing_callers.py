@@ -201,10 +201,10 @@ async def follow(client: Client, seed: int) -> int:
     alone.driver = Driver(recorder, alone.log)
     await alone.drive()
     client.switch.service = twin.service
-    for run, result in recorder.decisions:
+    for asked, result in recorder.decisions:
         if not isinstance(result, (Reserved, Unschedulable)):
             continue
-        item = twin.core.state.items[run.uid]
+        item = twin.core.state.items[asked.uid]
         chosen = await client.choose(item)
         if isinstance(result, Unschedulable):
             assert not chosen
