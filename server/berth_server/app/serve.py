@@ -86,7 +86,11 @@ async def _run_until(stopping: _Stopping, settings: Settings, parts: Parts, serv
     def supervised(name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return _supervised(name, work, stopping, log)
 
-    background = [supervised("time", parts.service.work.keep_time()), supervised("upkeep", upkeep(parts.service))]
+    background = [
+        supervised("ingest", parts.service.follow()),
+        supervised("time", parts.service.work.keep_time()),
+        supervised("upkeep", upkeep(parts.service)),
+    ]
     if parts.play is not None:
         background.append(supervised("play", parts.play.run()))
     driver = Driver(parts.service, log) if settings.driver == "in-process" else None

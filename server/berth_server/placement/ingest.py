@@ -82,6 +82,10 @@ class Ingest:
             self.replace(await self._store.list(kind))
         self._tasks = [asyncio.create_task(self._follow(kind), name=f"ingest {kind}") for kind in KINDS]
 
+    async def follow(self) -> None:
+        """Wait while the kinds are followed. Raises what ended one of them: a bug, after which the state is unsure."""
+        await asyncio.gather(*self._tasks)
+
     async def stop(self) -> None:
         """Stop following."""
         for task in self._tasks:

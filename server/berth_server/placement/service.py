@@ -85,6 +85,10 @@ class PlacementService:
         await self._binder.drain()
         await self.reporter.drain()
 
+    async def follow(self) -> None:
+        """Wait while the cluster is followed. Raises the bug that ended it."""
+        await self.core.ingest.follow()
+
     async def stop(self) -> None:
         """Stop following the cluster."""
         await self.core.ingest.stop()

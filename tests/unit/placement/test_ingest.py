@@ -441,3 +441,18 @@ async def test_stops() -> None:
     with suppress(asyncio.CancelledError):
         await feed.ingest.stop()
     assert [task for task in asyncio.all_tasks() if (task.get_name() or "").startswith("ingest")] == []
+
+
+async def test_a_bug_of_a_subscriber_is_raised_to_whoever_follows() -> None:
+    """The state is unsure after that: the process must hear of it and not live on half."""
+    store = ScriptedStore([listing(run("a"), version=1)], [[event(run("b", version=2))]])
+    feed = Feed(store)
+    await feed.ingest.start()
+
+    def fails(change: Change) -> None:
+        raise ZeroDivisionError
+
+    feed.ingest.subscribe(fails)
+    with pytest.raises(ZeroDivisionError):
+        await asyncio.wait_for(feed.ingest.follow(), 5)
+    await feed.ingest.stop()
