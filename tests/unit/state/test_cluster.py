@@ -4,19 +4,19 @@ from collections.abc import Callable
 
 import pytest
 
+from berth_server.objects.changes import ChangeKind
 from berth_server.objects.clock import SECOND
 from berth_server.state.candidate import Availability, Candidate, PoolKey
 from berth_server.state.cluster import ClusterState
-from berth_server.state.facts import FactKind
 from berth_server.state.view import Workspace
 from tests.builders import MONOTONIC, NOW, avoids, candidate, item, see, selector, state_of, term
 
 WEB = {"app": "web"}
-ADDED, REMOVED = FactKind.CANDIDATE_ADDED, FactKind.CANDIDATE_REMOVED
-UP, DOWN = FactKind.CANDIDATE_AVAILABLE, FactKind.CANDIDATE_UNAVAILABLE
-CAPACITY, RELEASED = FactKind.CANDIDATE_CAPACITY, FactKind.CAPACITY_RELEASED
-TARGET, NO_TARGET = FactKind.TARGET_ADDED, FactKind.TARGET_REMOVED
-WORKSPACE = FactKind.WORKSPACE_CHANGED
+ADDED, REMOVED = ChangeKind.CANDIDATE_ADDED, ChangeKind.CANDIDATE_REMOVED
+UP, DOWN = ChangeKind.CANDIDATE_AVAILABLE, ChangeKind.CANDIDATE_UNAVAILABLE
+CAPACITY, RELEASED = ChangeKind.CANDIDATE_CAPACITY, ChangeKind.CAPACITY_RELEASED
+TARGET, NO_TARGET = ChangeKind.TARGET_ADDED, ChangeKind.TARGET_REMOVED
+WORKSPACE = ChangeKind.WORKSPACE_CHANGED
 
 
 def used(state: ClusterState, runtime: str = "py") -> dict[str, int]:
@@ -333,7 +333,7 @@ POD = candidate("p1", age=5.0)
         ),
     ],
 )
-def test_facts(change: Change, want: list[tuple[FactKind, str]]) -> None:
+def test_facts(change: Change, want: list[tuple[ChangeKind, str]]) -> None:
     """What may help or concern somebody is told, once; what changes nothing of use is not."""
     state = state_of(POD, RUNNING)
     state.take_facts()
@@ -355,7 +355,7 @@ def test_facts(change: Change, want: list[tuple[FactKind, str]]) -> None:
         pytest.param({}, [RELEASED], id="none of one"),
     ],
 )
-def test_less_use_is_capacity_released(now: dict[str, int], want: list[FactKind]) -> None:
+def test_less_use_is_capacity_released(now: dict[str, int], want: list[ChangeKind]) -> None:
     """A Run that takes less of anything frees that."""
     state = state_of(candidate("p1"), item("a", on="p1", requests={"gpu": 2}))
     state.take_facts()
