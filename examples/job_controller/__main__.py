@@ -3,6 +3,7 @@
 import argparse
 import logging
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from berth.workload import DecodeError, ObjectMeta, PriorityClass, PriorityClasses, Workload, read_part
@@ -19,8 +20,8 @@ JOBS = "/apis/training.example.com/v1/namespaces/{}/trainingjobs"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 
 
-def main() -> None:
-    """Read the command line and do what it says."""
+def main(argv: Sequence[str] | None = None) -> None:
+    """Do what a command line says, by default this process's."""
     parser = argparse.ArgumentParser(prog="python -m examples.job_controller", description=__doc__)
     parser.add_argument("--server", required=True, help="URL of the API server; `kubectl proxy` serves one on loopback")
     parser.add_argument("--token-file", type=Path, help="a file with a bearer token")
@@ -32,7 +33,7 @@ def main() -> None:
     groups = verbs.add_parser("groups", help="make the groups of a Workload that exists, such as a hand-written one")
     groups.add_argument("workload", help="its name")
     groups.add_argument("--prefix", help="of the groups' names; by default the name of the Workload")
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s")
     token = args.token_file.read_text(encoding="utf-8").strip() if args.token_file else ""
     client = HttpClient(url=args.server, token=token, ca_file=args.ca)

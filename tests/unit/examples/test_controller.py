@@ -201,6 +201,52 @@ def test_two_groups_of_a_template_mean_plain_scheduling(caplog: pytest.LogCaptur
     assert "has 2 of groups of template training-pgt-0" in caplog.text
 
 
+def test_children_of_an_ambiguous_group_are_not_made(caplog: pytest.LogCaptureFixture) -> None:
+    """Without their parent they would be roots of their own; all Pods go without a group."""
+    server = FakeApiServer()
+    server.broken = "create PodGroup"
+    with pytest.raises(ApiError):
+        Controller(server).reconcile(job(TREE))
+    server.broken = None
+    (root,) = server.list(CompositePodGroup, "ml")
+    server.create(replace(root, metadata=replace(root.metadata, name="second", resource_version="", uid="")))
+    with caplog.at_level(logging.WARNING):
+        Controller(server).reconcile(job(TREE))
+    assert server.list(PodGroup, "ml") == []
+    assert _links(server) == [None, None, None]
+    assert "has 2 of groups of template root" in caplog.text
+
+
+def test_a_group_of_another_workload_is_no_match() -> None:
+    """The job owns it, but it is not of the Workload at hand."""
+    server = FakeApiServer()
+    Controller(server).reconcile(job(FLAT))
+    (group,) = server.list(PodGroup, "ml")
+    reference = WorkloadReference(workload_name="former", template_name="training-pgt-0")
+    for name, workload_ref in (("former", reference), ("alone", None)):
+        metadata = replace(group.metadata, name=name, resource_version="", uid="")
+        server.create(replace(group, metadata=metadata, spec=replace(group.spec, workload_ref=workload_ref)))
+    Controller(server).reconcile(job({**FLAT, "parallelism": 3}))
+    assert _links(server) == [group.metadata.name] * 3
+
+
+def test_a_gang_of_a_job_without_pods_has_a_count(caplog: pytest.LogCaptureFixture) -> None:
+    """Parallelism may be 0, a count may not. Nothing is odd about it, so nothing is logged as odd."""
+    server = FakeApiServer()
+    with caplog.at_level(logging.WARNING):
+        Controller(server).reconcile(job({**FLAT, "parallelism": 0}))
+        Controller(server).reconcile(job({**FLAT, "parallelism": 0}))
+    assert [_count(group) for group in server.list(PodGroup, "ml")] == [1]
+    assert caplog.text == ""
+
+
+def test_counts_change_gangs_only() -> None:
+    """A policy never changes its variant, whatever count there is for its name."""
+    workload = builder_of(job({"roles": [role("a"), role("b", 2, schedulingPolicy=gang())]})).build_workload()
+    (root,) = with_counts(workload, {"a": 7, "b": 7}).spec.composite_pod_group_templates
+    assert [leaf.scheduling_policy for leaf in root.pod_group_templates] == [basic(), gang_policy(7)]
+
+
 def test_a_workload_of_another_shape_is_an_error() -> None:
     """It is tried again, and a person sees why; Pods wait."""
     mine = builder_of(job(TREE)).build_workload()
@@ -268,6 +314,27 @@ def test_a_delegated_job_gets_its_pod_group_only() -> None:
     server.replace(with_counts(server.get(Workload, "ml", "set"), {"workers": 3}))
     Controller(server).reconcile(job({"parallelism": 1}, metadata=DELEGATED))
     assert _count(server.get(PodGroup, "ml", group.metadata.name)) == 3
+
+
+@pytest.mark.parametrize("template", ["workers", "driver"])
+def test_a_delegated_job_that_started_gets_no_pod_group(template: str) -> None:
+    """As for any other job, what exists is used and nothing is made."""
+    server = FakeApiServer(_parent_workload("workers", "driver"))
+    metadata = {**DELEGATED, "annotations": {TEMPLATE_ANNOTATION: template}}
+    Controller(server).reconcile(job(metadata=metadata, status={"failed": 1}))
+    assert _kinds(server) == ["create Pod"]
+    assert _links(server) == [None]
+
+
+def test_a_delegated_job_that_is_new_uses_the_pod_group_that_it_has() -> None:
+    """A pass that failed after the group was made is completed."""
+    server = FakeApiServer(_parent_workload("workers"))
+    server.broken = "create Pod "
+    with pytest.raises(ApiError):
+        Controller(server).reconcile(job(metadata=DELEGATED))
+    server.broken = None
+    Controller(server).reconcile(job(metadata=DELEGATED))
+    assert _kinds(server) == ["create PodGroup", "create Pod"]
 
 
 def test_a_delegated_job_waits_for_the_workload_above() -> None:
