@@ -189,16 +189,17 @@ class TestNothingIsKept:
             await desk.writer.assign(desk.item, "p1", "uid-p1")
         assert not desk.writer._slots
 
-    async def test_between_two_writes(self) -> None:
-        """The view catches up with the first while the second waits for its turn: both keep to one line."""
+    async def test_between_writes(self) -> None:
+        """The view catches up with the first while the second waits for its turn: a third keeps to the same line."""
         desk = Desk(held=True)
         first = await desk.begin(desk.writer.note(desk.item, "waits"))
         second = await desk.begin(desk.writer.assign(desk.item, "p1", "uid-p1"))
         (write,) = desk.store.writes
         await desk.store.land(write)
         desk.writer.seen("ns/a", 2)
-        await desk.answer()
-        (write,) = desk.store.writes
-        assert write.version == 2
-        await desk.answer()
-        assert (await first, await second) == (2, 3)
+        third = await desk.begin(desk.writer.finish(desk.item, "Failed", "Lost", ""))
+        for want_version in (1, 2, 3):
+            (write,) = desk.store.writes
+            assert write.version == want_version
+            await desk.answer()
+        assert (await first, await second, await third) == (2, 3, 4)

@@ -198,6 +198,42 @@ class TestLease:
         assert state(harness) is None
         assert harness.store.written == 1
 
+    async def overtaken(self) -> tuple[Harness, PoppedItem, asyncio.Task[object]]:
+        """Let the lease end while the write is out, and plan in the next attempt."""
+        harness = await Harness(run("a"), P1, held=True).start()
+        popped, reservation = await planned(harness)
+        question = BindQuestion(reservation, "driver", popped.attempt_id)
+        first: asyncio.Task[object] = asyncio.create_task(harness.service.bind(question))
+        await harness.rest()
+        await harness.advance(61.0)
+        await harness.advance(1.1)
+        again = await pop(harness)
+        await harness.service.plan(PlanQuestion(again.item, "driver", attempt_id=again.attempt_id))
+        return harness, again, first
+
+    async def test_refused_under_the_next_attempt(self) -> None:
+        """What the write comes to is told to the attempt that planned last."""
+        harness, again, first = await self.overtaken()
+        await harness.label("Run", "a", touched="yes")
+        await harness.store.answer(harness.store.writes[0])
+        await asyncio.gather(first, return_exceptions=True)
+        harness.pump()
+        await harness.service.done(again.attempt_id)
+        assert state(harness) is PendingState.ACTIVE
+
+    async def test_unknown_before_the_next_attempt_binds(self) -> None:
+        """The next attempt finds the outcome unknown: its key waits for the settlement."""
+        harness, again, first = await self.overtaken()
+        (reservation,) = harness.reservations
+        harness.core.reservations.adopt(reservation, "")
+        harness.store.lose(harness.store.writes[0])
+        await asyncio.gather(first, return_exceptions=True)
+        with pytest.raises(PlacementError) as caught:
+            await harness.service.bind(BindQuestion(reservation.id, "driver", again.attempt_id))
+        assert caught.value.reason is Reason.BIND_IN_PROGRESS
+        await harness.service.done(again.attempt_id)
+        assert state(harness) is PendingState.UNSCHEDULABLE
+
     async def test_while_unknown(self) -> None:
         """UNCONFIRMED: the next attempt waits for the settlement, and is not tried again and again."""
         harness = await Harness(run("a"), P1).start()
