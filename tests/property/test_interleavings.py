@@ -15,7 +15,7 @@ PAIRS = 8
 """Of the 45 pairs of changes, new ones with every seed."""
 WALKS = 60
 CHUNKS = 6
-SLOW_CHUNKS = 18
+SLOW_CHUNKS = 14
 STEPS = 30
 
 
