@@ -38,6 +38,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml | $(BIN)/python
 
 .PHONY: venv
 venv: $(VENV)/.installed ## Make the virtual environment from the lock
+	@:
 
 .PHONY: lock
 lock: | $(BIN)/python ## Resolve both locks anew (no registry addresses inside)
@@ -137,6 +138,7 @@ $(VENV)/.grpcurl-$(GRPCURL_VERSION): | $(VENV)/.installed
 
 .PHONY: grpcurl
 grpcurl: $(VENV)/.grpcurl-$(GRPCURL_VERSION) ## Build grpcurl into .venv/bin; needs Go, fails without
+	@:
 
 .PHONY: clean
 clean: ## Remove what the targets made
