@@ -44,9 +44,11 @@ def _bad_request(error: PlacementError) -> Detail:
     return details_pb.BadRequest(field_violations=_fitting(violations))
 
 
-def _resource_info(resource_type: str) -> Callable[[PlacementError], Detail]:
+def _resource_info(resource_type: str, key: str) -> Callable[[PlacementError], Detail]:
+    """Name what is not there; `key`: the metadata value that holds its name."""
+
     def build(error: PlacementError) -> Detail:
-        name = _cut(error.metadata.get("name", ""), _MAX_VALUE)
+        name = _cut(error.metadata.get(key, ""), _MAX_VALUE)
         namespace = error.metadata.get("namespace")
         return details_pb.ResourceInfo(
             resource_type=resource_type,
@@ -72,9 +74,11 @@ TABLE: Final[Mapping[Reason, _Rule]] = MappingProxyType(
         Reason.INVALID_FIELD: _INVALID,
         Reason.INLINE_NOT_ALLOWED: _INVALID,
         Reason.UID_REQUIRED: _INVALID,
-        Reason.UNKNOWN_ITEM: _Rule(StatusCode.NOT_FOUND, _resource_info("kruntimes.io/Run")),
-        Reason.UNKNOWN_CANDIDATE: _Rule(StatusCode.NOT_FOUND, _resource_info("Pod")),
-        Reason.UNKNOWN_RESERVATION: _Rule(StatusCode.NOT_FOUND, _resource_info("berth.dev/Reservation")),
+        Reason.UNKNOWN_ITEM: _Rule(StatusCode.NOT_FOUND, _resource_info("kruntimes.io/Run", "name")),
+        Reason.UNKNOWN_CANDIDATE: _Rule(StatusCode.NOT_FOUND, _resource_info("Pod", "candidate")),
+        Reason.UNKNOWN_RESERVATION: _Rule(
+            StatusCode.NOT_FOUND, _resource_info("berth.dev/Reservation", "reservation_id")
+        ),
         Reason.RESERVATION_CONFLICT: _ABORTED,
         Reason.STALE_TARGET: _ABORTED,
         Reason.STALE_ITEM: _ABORTED,

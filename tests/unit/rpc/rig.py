@@ -76,7 +76,7 @@ async def serving(address: ListenAddress = ANY_PORT, **options: Any) -> AsyncIte
         async with grpc.aio.insecure_channel(str(server.addresses[0]), options=[("grpc.enable_retries", 0)]) as channel:
             yield Rig(service, server, registry, channel)
     finally:
-        await server.stop(0)
+        await server.stop(5)
 
 
 def socket_in(directory: Path) -> UnixAddress:

@@ -76,7 +76,7 @@ async def test_a_callers_deadline_is_passed_on(tmp_path: Path) -> None:
     async with serving(socket_in(tmp_path), deadlines=Deadlines(30.0, _Clock())) as rig:
         call = rig.placement.Plan(pb.PlanRequest(item=ITEM), timeout=500)
         await call
-        assert 1400 < rig.service.asked[0].read.deadline <= 1500
+        assert rig.service.asked[0].read.deadline == pytest.approx(1500, abs=60)  # gRPC rounds it on the way
         assert not dict(await call.trailing_metadata())
 
 

@@ -60,8 +60,12 @@ async def test_maps_every_reason(rig: Rig, reason: Reason) -> None:
             ("kruntimes.io/Run", "a/train"),
             id="run",
         ),
-        pytest.param(Reason.UNKNOWN_CANDIDATE, {"name": "py-1"}, ("Pod", "py-1"), id="candidate"),
-        pytest.param(Reason.UNKNOWN_RESERVATION, {"name": "id"}, ("berth.dev/Reservation", "id"), id="reservation"),
+        pytest.param(
+            Reason.UNKNOWN_CANDIDATE, {"namespace": "a", "candidate": "py-1"}, ("Pod", "a/py-1"), id="candidate"
+        ),
+        pytest.param(
+            Reason.UNKNOWN_RESERVATION, {"reservation_id": "id"}, ("berth.dev/Reservation", "id"), id="reservation"
+        ),
     ],
 )
 async def test_names_what_was_not_found(

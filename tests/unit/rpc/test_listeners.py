@@ -29,7 +29,7 @@ async def test_listens_on_a_port_and_a_socket_at_once(tmp_path: Path) -> None:
             async with grpc.aio.insecure_channel(str(address)) as channel:
                 await channel.channel_ready()
     finally:
-        await server.stop(0)
+        await server.stop(5)
 
 
 async def test_only_owner_and_group_may_use_the_socket(tmp_path: Path) -> None:
