@@ -12,16 +12,16 @@ from typing import Any
 
 from berth_server.kube.conditions import OwnCondition, with_own
 from berth_server.objects.decode import version_of
-from berth_server.objects.resources import Run
+from berth_server.objects.resources import Resource, Run
 from berth_server.objects.timestamps import format_time
-from berth_server.placement.ports import Outgoing, Store
+from berth_server.placement.ports import OutcomeUnknownError, Outgoing, Store
 
 MAX_MESSAGE_BYTES = 1024
 
 
 @dataclass(slots=True)
 class _Slot:
-    """One item's place in line. `version` and `conditions`: of the last write, for as long as the view lags behind it."""
+    """One item's place in line. `version` and `conditions`: of the last write, while the view lags behind it."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     version: int = 0
@@ -54,6 +54,19 @@ class StatusWriter:
         async with slot.lock:
             return await self._patch(item, slot, status, over)
 
+    async def fence(self, item: Outgoing, sent: int) -> int:
+        """See Writer."""
+        slot = self._supersede(item)
+        # It names the version, so it differs from what is stored, also if that is the text of an earlier fence: a
+        # patch that changes nothing succeeds and keeps no other write out.
+        message = f"the outcome of an assignment at version {sent} was unknown: it is decided again"
+        async with slot.lock:
+            written = await self._store.patch_status(item.ref, {"message": message}, version=sent)
+            version = self._written(slot, written)
+        if version <= sent:
+            raise OutcomeUnknownError("the fence changed nothing", sent=sent)
+        return version
+
     async def note(self, item: Outgoing, message: str) -> int | None:
         """See Writer."""
         slot = self._slot(item)
@@ -84,7 +97,15 @@ class StatusWriter:
         own = list(own)
         if own:
             changed["conditions"] = with_own(conditions, own, self._now())
-        written = await self._store.patch_status(item.ref, changed, version=slot.version if ahead else item.version)
+        version = slot.version if ahead else item.version
+        try:
+            written = await self._store.patch_status(item.ref, changed, version=version)
+        except OutcomeUnknownError as error:
+            # Not the version that the caller knows, perhaps: what settles it must know which one is out.
+            raise OutcomeUnknownError(str(error), sent=version) from None
+        return self._written(slot, written)
+
+    def _written(self, slot: _Slot, written: Resource) -> int:
         slot.version = version_of(written)
         if isinstance(written, Run) and written.status is not None:
             slot.conditions = bytes(written.status.conditions or b"")

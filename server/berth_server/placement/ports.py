@@ -32,7 +32,10 @@ class GoneError(KubeError):
 
 
 class RefusedError(KubeError):
-    """A definite refusal (400 401 403 405 413 415 422): nothing was written. `reason` is the API's."""
+    """A definite refusal (400 401 403 405 413 415 422): nothing was written. `reason` is the API's.
+
+    Code 0: there was no connection, so nothing was sent.
+    """
 
     def __init__(self, message: str, *, code: int, reason: str) -> None:
         super().__init__(message)
@@ -49,7 +52,14 @@ class ThrottledError(KubeError):
 
 
 class OutcomeUnknownError(KubeError):
-    """A 5xx, a time-out, a lost connection: the write may have landed, now or later."""
+    """A 5xx, a time-out, a lost connection: the write may have landed, now or later.
+
+    `sent`: the version that it carried, if it was one of the writer's (else 0).
+    """
+
+    def __init__(self, message: str, *, sent: int = 0) -> None:
+        super().__init__(message)
+        self.sent = sent
 
 
 class EventType(Enum):
@@ -110,6 +120,13 @@ class Store(Protocol):
         """Return how many seconds ago a watch of `kind` was last known to be complete; 0 within one process."""
         ...
 
+    async def read(self, ref: ObjectRef) -> Resource:
+        """Return one object as the store has it now. Raises a KubeError: NotFoundError if there is none of its name.
+
+        It does not tell what a write of unknown outcome will still do.
+        """
+        ...
+
     async def patch_status(self, ref: ObjectRef, status: Mapping[str, Any], *, version: int) -> Resource:
         """Merge `status` (JSON merge patch, RFC 7386) into the status subresource if `version` is still the newest.
 
@@ -141,6 +158,13 @@ class Writer(Protocol):
 
     async def finish(self, item: Outgoing, phase: str, reason: str, message: str) -> int:
         """Write a terminal phase, completionTime, conditions Running=False and Completed=False with the reason."""
+        ...
+
+    async def fence(self, item: Outgoing, sent: int) -> int:
+        """Change a byte of the status at version `sent`: once that succeeds, no other write at `sent` can ever land.
+
+        Raises ConflictError or NotFoundError if something landed already: then a read tells what.
+        """
         ...
 
     async def note(self, item: Outgoing, message: str) -> int | None:
