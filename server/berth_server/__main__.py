@@ -1,15 +1,12 @@
 """The command `berth-server`. Flags here say what they are for; what they mean is checked in `config`."""
 
 import os
+import signal
 import sys
+from types import FrameType
 from typing import Any
 
 import click
-
-from berth_server.app.serve import serve as run_server
-from berth_server.app.wiring import StartError
-from berth_server.config.faults import ConfigError
-from berth_server.config.settings import resolve
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,6 +33,13 @@ def main() -> None:
 @click.option("--show", is_flag=True, default=None, help="Print where everything is once it is served.")
 def serve(**flags: Any) -> None:
     """Serve until Ctrl-C."""
+    _end_at_once_on_signals()
+    # Imported late: gRPC and numpy take most of a second, in which Ctrl-C must be heard and --help need not wait.
+    from berth_server.app.serve import serve as run_server  # noqa: PLC0415
+    from berth_server.app.wiring import StartError  # noqa: PLC0415
+    from berth_server.config.faults import ConfigError  # noqa: PLC0415
+    from berth_server.config.settings import resolve  # noqa: PLC0415
+
     try:
         settings, config = resolve(flags, os.environ)
         run_server(settings, config)
@@ -43,6 +47,19 @@ def serve(**flags: Any) -> None:
         for line in str(error).splitlines():
             click.echo(f"berth-server: {line}", err=True)
         sys.exit(1)
+
+
+def _end_at_once_on_signals() -> None:
+    """Until something is served there is nothing to end in order.
+
+    A handler, not SIG_DFL: in a container we may be process 1, which gets no signal that it does not handle.
+    """
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        os._exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from math import inf
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from berth_server.queue.events import ClusterEvent, Cure, EventKind, Scope
 from berth_server.queue.key import PendingState, QueueKey
@@ -64,6 +64,12 @@ class Queue(RuleBasedStateMachine):
         if record is not None and record.state is PendingState.IN_FLIGHT:
             self.over.append(record.attempt)
 
+    @initialize(keys=st.lists(KEYS, min_size=3, max_size=6))
+    def begin(self, keys: list[QueueKey]) -> None:
+        """There is something to do."""
+        for key in keys:
+            self.add(key, reset=False)
+
     @rule(uid=UIDS, reset=st.booleans())
     def activate(self, uid: str, *, reset: bool) -> None:
         """A Run changes on its own."""
@@ -90,6 +96,16 @@ class Queue(RuleBasedStateMachine):
         if len(popped) < limit:
             assert self.model.pop(self.now) is None
 
+    @rule(reasons=REASONS, event=st.none() | EVENTS)
+    def fail_next(self, reasons: tuple[str, ...], event: ClusterEvent | None) -> None:
+        """A whole attempt in vain, with an event under way: what a full cluster does all day."""
+        self.pop(1)
+        if self.model.among(PendingState.IN_FLIGHT):
+            self.planned(0)
+            if event is not None:
+                self.happened(event)
+            self.done(0, Unschedulable(reasons, ""))
+
     def flying(self, pick: int) -> Record:
         """Return one of the attempts in flight."""
         records = self.model.among(PendingState.IN_FLIGHT)
@@ -109,13 +125,16 @@ class Queue(RuleBasedStateMachine):
         outcome=st.one_of(
             st.builds(Unschedulable, REASONS, st.just("")),
             st.sampled_from([Forget(), Held("x", ""), ReservedForOther(), Conflict(), Error()]),
+            st.builds(RetryAt, SOON) | st.builds(Error, st.just(""), SOON),
         ),
-        delay=st.none() | SOON,
     )
-    def done(self, pick: int, outcome: Outcome, delay: float | None) -> None:
-        """An attempt ends; with a delay, in one of the outcomes that have one."""
-        if delay is not None:
-            outcome = Error("", self.now + delay) if isinstance(outcome, Error) else RetryAt(self.now + delay)
+    def done(self, pick: int, outcome: Outcome) -> None:
+        """An attempt ends; times of outcomes are drawn relative to now."""
+        match outcome:
+            case RetryAt(until=seconds):
+                outcome = RetryAt(self.now + seconds)
+            case Error(not_before=seconds):
+                outcome = Error("", self.now + seconds)
         record = self.flying(pick)
         assert self.queue.done(record.attempt, outcome, self.now)
         self.over.append(record.attempt)
@@ -186,5 +205,5 @@ class Queue(RuleBasedStateMachine):
 
 TestQueue = Queue.TestCase
 TestQueue.settings = settings(
-    max_examples=150, stateful_step_count=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=200, stateful_step_count=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -4,51 +4,76 @@ It asks as any caller would and changes nothing.
 """
 
 import asyncio
+import json
+import os
+import shutil
+import sys
+import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
+from berth_server.app.layout import WIDTH, amount, paragraph, some, table
 from berth_server.app.wiring import Parts
 from berth_server.config.addresses import ListenAddress, TcpAddress
 from berth_server.placement import answers
 from berth_server.placement.questions import ExistingRun, PlanQuestion
 
-PERIOD_SECONDS: Final = 5.0
+TICK_SECONDS: Final = 1.0
 QUIET_SECONDS: Final = 0.05
+QUIET_LIMIT: Final = 10.0
+"""A busy cluster may never be quiet; then it is shown as it is."""
+ROWS: Final = 60
 PAGE: Final = 1000
 READER: Final = "console"
+_OVER: Final = frozenset({"Succeeded", "Failed", "Timeout", "Cancelled"})
+
+Runs = Sequence[answers.RunSummary]
+
+
+def say(line: str) -> None:
+    """Print a line at once, also into a pipe."""
+    print(line, flush=True)  # noqa: T201 -- this is what --show is for
 
 
 class Console:
-    """Prints tables. `driven`: keys are taken from the queue, else each Run is asked for by a dry run."""
+    """Prints through `out`. Start it once."""
 
-    def __init__(self, parts: Parts, addresses: Sequence[ListenAddress]) -> None:
+    def __init__(self, parts: Parts, addresses: Sequence[ListenAddress], out: Callable[[str], None] = say) -> None:
         self._parts = parts
         self._service = parts.service
         self._addresses = addresses
+        self._out = out
 
     async def run(self, *, driven: bool) -> None:
-        """Print the whole picture once it is quiet, then, where the cluster lives, a line now and then."""
+        """Print the whole picture once it is quiet, then, where the cluster lives, a line or two at each change.
+
+        `driven`: keys are taken from the queue. If not, each waiting Run is told where it would go.
+        """
         if driven:
             await self._quiet()
         runs = await self._runs()
-        print(f"\nBerth serves {self._parts.origin}\n")  # noqa: T201 -- this is what --show is for
-        _table(("RUNTIME POD", "RUNS", "USE"), await self._placements(runs))
-        _table(("RUN", "WHERE IT GOES, OR WHY NOT"), await self._decisions(runs, driven=driven))
-        print(self._invitation(runs), flush=True)  # noqa: T201 -- see above
+        await self._picture(runs, driven=driven)
         while self._parts.play is not None:
-            await asyncio.sleep(PERIOD_SECONDS)
-            self._tick(await self._runs())
+            await asyncio.sleep(TICK_SECONDS)
+            before, runs = runs, await self._runs()
+            for line in news(before, runs, time.strftime("%H:%M:%S")):
+                self._out(line)
 
     async def _quiet(self) -> None:
         """Wait until nothing is left to be tried at once."""
-        while True:
-            counts = self._service.work.counts()
-            if not counts["active"] and not counts["in_flight"] and not len(self._service.core.reservations):
-                return
-            await asyncio.sleep(QUIET_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(QUIET_LIMIT):
+                while self._busy():  # noqa: ASYNC110 -- being quiet is no event of anybody
+                    await asyncio.sleep(QUIET_SECONDS)
 
-    async def _runs(self) -> list[answers.RunSummary]:
+    def _busy(self) -> bool:
+        counts = self._service.work.counts()
+        return bool(counts["active"] or counts["in_flight"] or len(self._service.core.reservations))
+
+    async def _runs(self) -> Runs:
         found: list[answers.RunSummary] = []
         token = ""
         while True:
@@ -58,28 +83,33 @@ class Console:
             if not token:
                 return found
 
-    async def _placements(self, runs: list[answers.RunSummary]) -> list[tuple[str, str, str]]:
-        page = await self._service.inspector.list_candidates(namespace="", runtime="", page_size=PAGE, page_token="")
+    # --- the picture ----------------------------------------------------------------------------------------------
+
+    async def _picture(self, runs: Runs, *, driven: bool) -> None:
+        waiting = [run for run in runs if run.phase == "Pending"]
+        self._out(f"\n{paragraph(f'Berth serves {self._parts.origin}')}\n")
+        pods = await self._placements(runs)
+        total = (await self._service.inspector.server_info()).counts["candidates"]
+        self._table(("RUNTIME POD", "USE", "RUNS"), pods, left_out=total - len(pods))
+        why = "WHY IT WAITS" if driven else "WHERE IT WOULD GO, OR WHY IT WAITS"
+        rows = [(_key(run), await self._verdict(run)) for run in waiting[:ROWS]]
+        self._table(("WAITING RUN", why), rows, left_out=len(waiting) - len(rows))
+        failed = [(_key(run), run.message) for run in runs if run.phase == "Failed" and run.message]
+        self._table(("FAILED RUN", "WHY"), failed[:ROWS], left_out=len(failed) - ROWS)
+        if runs:
+            self._out(self._invitation((waiting or runs)[0], waits=bool(waiting)))
+
+    async def _placements(self, runs: Runs) -> list[tuple[str, str, Sequence[str] | str]]:
+        page = await self._service.inspector.list_candidates(namespace="", runtime="", page_size=ROWS, page_token="")
         there: dict[tuple[str, str], list[str]] = {}
         for run in runs:
             if run.assigned is not None:
                 there.setdefault((run.namespace, run.assigned.name), []).append(run.name)
-        rows = []
-        for candidate in page.rows:
-            use = ", ".join(f"{name} {used}/{capacity}" for name, (capacity, used) in candidate.resources.items())
-            names = ", ".join(there.get((candidate.namespace, candidate.candidate.name), ())) or "-"
-            state = f"{use}  ({candidate.reason})" if candidate.reason else use
-            rows.append((f"{candidate.namespace}/{candidate.candidate.name}", names, state))
-        return rows
-
-    async def _decisions(self, runs: list[answers.RunSummary], *, driven: bool) -> list[tuple[str, str]]:
-        rows = []
-        for run in runs:
-            if run.phase in {"Pending", "Scheduled"}:
-                said = await self._verdict(run) if run.phase == "Pending" else f"on {_name(run.assigned)}"
-                rows.append((f"{run.namespace}/{run.name}", said))
-            elif driven and run.phase in {"Failed", "Cancelled"}:
-                rows.append((f"{run.namespace}/{run.name}", f"{run.phase}: {run.message}"))
+        rows: list[tuple[str, str, Sequence[str] | str]] = []
+        for pod in page.rows:
+            names = there.get((pod.namespace, pod.candidate.name), [])
+            unavailable = [f"({pod.reason})"] if pod.reason else []
+            rows.append((f"{pod.namespace}/{pod.candidate.name}", _use(pod), [*unavailable, *names] or "-"))
         return rows
 
     async def _verdict(self, run: answers.RunSummary) -> str:
@@ -90,8 +120,8 @@ class Console:
                 return f"would go to {candidate.name}" + (f", with its group {group}" if group else "")
             case answers.Unschedulable():
                 return answer.diagnosis.message
-            case answers.Ineligible(why=why, detail=detail):
-                return f"{why.value}: {detail}"
+            case answers.Ineligible(why=why, detail=detail, until=until):
+                return f"{why.value}: {detail}" + (f" until {until:%H:%M:%S} UTC" if until is not None else "")
             case answers.Invalid(violations=violations):
                 return f"{violations[0].reason}: {violations[0].message}"
             case answers.AlreadyAssigned(candidate=candidate):
@@ -99,29 +129,67 @@ class Console:
             case _:
                 return ""
 
-    def _invitation(self, runs: list[answers.RunSummary]) -> str:
-        target = next((str(each) for each in self._addresses if isinstance(each, TcpAddress)), str(self._addresses[0]))
-        waiting = next((run for run in runs if run.phase == "Pending" and not run.fault), runs[0])
-        ask = f'{{"item": {{"run": {{"namespace": "{waiting.namespace}", "name": "{waiting.name}"}}}}}}'
+    def _invitation(self, run: answers.RunSummary, *, waits: bool) -> str:
+        command, missing = _grpcurl()
+        ask = json.dumps({"item": {"run": {"namespace": run.namespace, "name": run.name}}}, separators=(",", ":"))
+        why = f"Ask why {_key(run)} waits" if waits else f"Ask what is best for {_key(run)}"
+        hint = "  (grpcurl is not installed; in a checkout, `make grpcurl` puts it into .venv/bin)\n" if missing else ""
         return (
-            f"Ask why {waiting.namespace}/{waiting.name} waits, and what is best for it (Ctrl-C ends the server):\n\n"
-            f"  grpcurl -plaintext -d '{ask}' {target} berth.v1.PlacementService/Score\n"
+            f"{why}. Ctrl-C ends the server.\n{hint}\n"
+            f"  {command} -plaintext -d '{ask}' \\\n"
+            f"    {self._target()} berth.v1.PlacementService/Score\n"
         )
 
-    def _tick(self, runs: list[answers.RunSummary]) -> None:
-        phases = Counter(run.phase for run in runs)
-        listed = ", ".join(f"{count} {phase}" for phase, count in sorted(phases.items()))
-        print(f"runs: {listed}", flush=True)  # noqa: T201 -- see above
+    def _target(self) -> str:
+        for address in self._addresses:
+            if isinstance(address, TcpAddress):
+                return str(address)
+        return str(self._addresses[0])
+
+    def _table(self, head: Sequence[str], rows: Sequence[Sequence[str | Sequence[str]]], *, left_out: int) -> None:
+        if not rows:
+            return
+        for line in table(head, rows):
+            self._out(line)
+        self._out(f"and {left_out} more\n" if left_out > 0 else "")
 
 
-def _name(candidate: object) -> str:
-    return getattr(candidate, "name", "") or "?"
+def news(before: Runs, after: Runs, clock: str) -> Iterator[str]:
+    """Yield what changed between two looks: how many Runs are where, who was placed, who ended. Else nothing."""
+    known = {run.uid: run for run in before}
+    changed = [run for run in after if run.uid not in known or known[run.uid].phase != run.phase]
+    if not changed and len(before) == len(after):
+        return
+    phases = Counter("over" if run.phase in _OVER else run.phase for run in after)
+    running = phases.total() - phases["Pending"] - phases["Scheduled"] - phases["over"]
+    yield (
+        f"{clock} {phases['Pending']:4} waiting {phases['Scheduled']:4} starting {running:4} running"
+        f" {phases['over']:4} over"
+    )
+    placed = [f"{_key(run)} on {run.assigned.name}" for run in changed if run.assigned and _waited(known.get(run.uid))]
+    over = [_key(run) for run in changed if run.phase in _OVER]
+    for what, names in (("placed", placed), ("over", over)):
+        if names:
+            head = f"{'':{len(clock)}}  {what}: "
+            yield head + some(names, WIDTH - len(head))
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
-    lines = [head, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
-    for line in lines:
-        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
-        print("  ".join([*cells, line[-1]]).rstrip())  # noqa: T201 -- see above
-    print()  # noqa: T201 -- see above
+def _waited(run: answers.RunSummary | None) -> bool:
+    return run is None or run.assigned is None
+
+
+def _key(run: answers.RunSummary) -> str:
+    return f"{run.namespace}/{run.name}"
+
+
+def _use(pod: answers.CandidateSummary) -> str:
+    resources = sorted(pod.resources.items(), key=lambda entry: (entry[0] != "runs", entry[0]))
+    return ", ".join(f"{name} {amount(used)}/{amount(capacity)}" for name, (capacity, used) in resources)
+
+
+def _grpcurl() -> tuple[str, bool]:
+    """Return how grpcurl is called here, and whether it is missing. The environment's own comes first."""
+    own = Path(sys.executable).parent / "grpcurl"
+    if os.access(own, os.X_OK):
+        return (str(own.relative_to(Path.cwd())) if own.is_relative_to(Path.cwd()) else str(own)), False
+    return "grpcurl", shutil.which("grpcurl") is None

@@ -1,12 +1,13 @@
 """Runs the server: start in order, serve, stop in order.
 
 Shutdown: health says NOT_SERVING, no key is taken any more, binds in flight end, then the listeners close. A second
-signal ends the process at once.
+signal ends the process at once, and so does the first one before there is a server.
 """
 
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from typing import Any, Final
@@ -29,18 +30,25 @@ GRACE_SECONDS: Final = 25.0
 SECOND_SIGNAL_EXIT: Final = 130
 
 
+class _Stopping(asyncio.Event):
+    """Set when the server is to end. `failed`: because a part of it did, not because it was told to."""
+
+    failed = False
+
+
 def serve(settings: Settings, config: Config) -> None:
     """Serve until SIGINT or SIGTERM. Raises StartError with what the operator can mend."""
     configure_logging(settings.log_format)
     log = structlog.get_logger()
     try:
-        asyncio.run(_serve(settings, config, log))
+        stopping = asyncio.run(_serve(settings, config, log))
     except (ListenError, ManifestError, ExpositionError) as error:
         raise StartError(str(error)) from None
+    if stopping.failed:
+        sys.exit(1)
 
 
-async def _serve(settings: Settings, config: Config, log: Any) -> None:
-    stopping = _listen_for_signals()
+async def _serve(settings: Settings, config: Config, log: Any) -> _Stopping:
     async with AsyncExitStack() as stack:
         parts = build_parts(settings, config, log)
         server = build_server(
@@ -53,42 +61,63 @@ async def _serve(settings: Settings, config: Config, log: Any) -> None:
         if settings.metrics_listen is not None:
             endpoint = serve_metrics(parts.registry, settings.metrics_listen.host, settings.metrics_listen.port)
             stack.callback(endpoint.close)
+        stopping = _listen_for_signals()
         await server.start()
-        await parts.service.start()
+        stack.push_async_callback(parts.service.stop)
+        if not await _done_before(stopping, parts.service.start()):
+            await server.stop(0)
+            return stopping
         await server.set_synced(synced=True)
         await server.set_writer(writer=settings.role == "scheduler")
         log.info("serving", listen=[str(address) for address in server.addresses], cluster=parts.origin)
         await _run_until(stopping, settings, parts, server, log)
+    log.info("stopped")
+    return stopping
 
 
-async def _run_until(stopping: asyncio.Event, settings: Settings, parts: Parts, server: RpcServer, log: Any) -> None:
-    console = Console(parts, server.addresses) if settings.show else None
-    background = [_supervised("time", parts.service.work.keep_time(), log)]
+async def _run_until(stopping: _Stopping, settings: Settings, parts: Parts, server: RpcServer, log: Any) -> None:
+    def supervised(name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return _supervised(name, work, stopping, log)
+
+    background = [supervised("time", parts.service.work.keep_time())]
     if parts.play is not None:
-        background.append(_supervised("play", parts.play.run(), log))
+        background.append(supervised("play", parts.play.run()))
     driver = Driver(parts.service, log) if settings.driver == "in-process" else None
-    driving = _supervised("driver", driver.run(), log) if driver is not None else None
-    showing = _supervised("console", console.run(driven=driver is not None), log) if console is not None else None
+    ended_first = [] if driver is None else [supervised("driver", driver.run())]
+    if settings.show:
+        console = Console(parts, server.addresses)
+        ended_first.append(supervised("console", console.run(driven=driver is not None)))
     await stopping.wait()
     log.info("stopping")
-    await _cancel([task for task in (driving, showing) if task is not None])
+    await _cancel(ended_first)
     closing = asyncio.create_task(server.stop(GRACE_SECONDS))
     if driver is not None:
         await driver.settle()
     await parts.service.drain()
     await closing
     await _cancel(background)
-    await parts.service.stop()
-    log.info("stopped")
 
 
-def _supervised(name: str, work: Coroutine[Any, Any, None], log: Any) -> asyncio.Task[None]:
+async def _done_before(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
+    """Do the work, unless the server is told to end first; then return False. Raises what the work raises."""
+    working, waiting = asyncio.create_task(work), asyncio.create_task(stopping.wait())
+    await asyncio.wait((working, waiting), return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if working.done():
+        working.result()
+        return True
+    await _cancel([working])
+    return False
+
+
+def _supervised(name: str, work: Coroutine[Any, Any, None], stopping: _Stopping, log: Any) -> asyncio.Task[None]:
     """Run for ever; if that ends by a bug, say so and end the process in order rather than live on half."""
 
     def over(task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:
             log.error("a part of the server failed", part=name, exc_info=task.exception())
-            os.kill(os.getpid(), signal.SIGTERM)
+            stopping.failed = True
+            stopping.set()
 
     task = asyncio.create_task(work, name=name)
     task.add_done_callback(over)
@@ -101,8 +130,8 @@ async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _listen_for_signals() -> asyncio.Event:
-    stopping = asyncio.Event()
+def _listen_for_signals() -> _Stopping:
+    stopping = _Stopping()
 
     def stop() -> None:
         if stopping.is_set():

@@ -88,14 +88,14 @@ class Leading(Score, Protocol):
     the first in name order of those that share it.
     """
 
-    def measure(self, prepared: Prepared, view: View, rows: Rows | slice) -> Sequence[NDArray[Any]]:
-        """Return arrays with one value per row of `rows`, that `leader` compares."""
+    def measure(
+        self, prepared: Prepared, view: View, rows: Rows | slice, feasible: NDArray[np.bool_]
+    ) -> Sequence[NDArray[Any]]:
+        """Return arrays with one value per row of `rows`, for `leader` to compare; `feasible` is of the same rows."""
         ...
 
-    def leader(
-        self, prepared: Prepared, view: View, measures: Sequence[NDArray[Any]], feasible: NDArray[np.bool_]
-    ) -> int:
-        """Return the best feasible row, or -1 if there is none; `measures` and `feasible` speak of all rows."""
+    def leader(self, prepared: Prepared, view: View, measures: Sequence[NDArray[Any]]) -> int:
+        """Return the best feasible row, or -1 if there is none; `measures` speak of all rows."""
         ...
 
 

@@ -11,9 +11,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from berth_server.framework.classes import ClassCache, SpeakingFilter
-from berth_server.framework.contracts import MAX_NODE_SCORE, Codes, Filter, Leading, PluginError, Prepared, Score
+from berth_server.framework.classes import ClassCache
+from berth_server.framework.contracts import MAX_NODE_SCORE, Codes, Filter, PluginError, Prepared
 from berth_server.framework.profile import Profile
+from berth_server.framework.speakers import Speakers, guarded, prepare
 from berth_server.objects.item import Item
 from berth_server.state.pool import Int64s
 from berth_server.state.view import Rows, View
@@ -47,32 +48,30 @@ class Decision:
 
 
 class Cycle:
-    """An item prepared for one view. Lives as long as the view: until the next await."""
+    """One item on one view. Lives as long as the view: until the next await. Plugins prepare when first asked."""
 
-    __slots__ = ("_filters", "_offsets", "_scores", "item", "profile", "view")
+    __slots__ = ("_prepared", "item", "profile", "view")
 
     def __init__(self, profile: Profile, item: Item, view: View) -> None:
         self.profile = profile
         self.item = item
         self.view = view
-        self._filters: list[SpeakingFilter] = []
-        offset = 0
-        for plugin in profile.filters:
-            prepared = _guarded(plugin.NAME, plugin.prepare, item, view)
-            if prepared is not None:
-                self._filters.append((plugin, offset, prepared))
-            offset += len(plugin.REASONS)
-        self._scores: list[tuple[Score, int, Prepared]] = [
-            (plugin, weight, _guarded(plugin.NAME, plugin.prepare, item, view)) for plugin, weight in profile.scores
-        ]
+        self._prepared: Speakers | None = None
+
+    @property
+    def speakers(self) -> Speakers:
+        """The plugins that have something to say about the item, with what they prepared."""
+        if self._prepared is None:
+            self._prepared = prepare(self.profile, self.item, self.view)
+        return self._prepared
 
     def filter(self, rows: Rows | slice = ALL) -> Codes:
         """Return for each row 0 if it is feasible, else 1 + the index in `profile.reasons` of its first rejection."""
         count = len(self.view.columns) if isinstance(rows, slice) else len(rows)
         codes = np.zeros(count, np.uint8)
         left: Rows | slice = rows
-        for plugin, offset, prepared in self._filters:
-            verdict = _guarded(plugin.NAME, plugin.filter, prepared, self.view, left)
+        for plugin, offset, prepared in self.speakers.filters:
+            verdict = guarded(plugin.NAME, plugin.filter, prepared, self.view, left)
             if left is rows:
                 codes = np.where(verdict, verdict + np.uint8(offset), np.uint8(0))
             else:
@@ -86,8 +85,8 @@ class Cycle:
     def filter_all(self, row: int) -> list[int]:
         """Ask every filter about one row: the codes, as in `filter`, of all that reject it."""
         found = []
-        for plugin, offset, prepared in self._filters:
-            verdict = int(_guarded(plugin.NAME, plugin.filter, prepared, self.view, np.array([row]))[0])
+        for plugin, offset, prepared in self.speakers.filters:
+            verdict = int(guarded(plugin.NAME, plugin.filter, prepared, self.view, np.array([row]))[0])
             if verdict:
                 found.append(verdict + offset)
         return found
@@ -106,11 +105,11 @@ class Cycle:
         """Rank `rows`, all of them feasible. Raises PluginError when a score is out of range."""
         total = np.zeros(len(rows), np.int64)
         normalized = []
-        for plugin, weight, prepared in self._scores:
+        for plugin, weight, prepared in self.speakers.scores:
             values = np.zeros(len(rows), np.int64)
             if prepared is not None and len(rows):
-                keys = _guarded(plugin.NAME, plugin.score, prepared, self.view, rows)
-                values = _checked(plugin.NAME, _guarded(plugin.NAME, plugin.normalize, keys), len(rows))
+                keys = guarded(plugin.NAME, plugin.score, prepared, self.view, rows)
+                values = _checked(plugin.NAME, guarded(plugin.NAME, plugin.normalize, keys), len(rows))
             normalized.append(values)
             total = total + values * weight
         return Ranked(rows, normalized, total)
@@ -118,40 +117,22 @@ class Cycle:
     def raw(self, row: int) -> list[int]:
         """Return each scoring plugin's raw score of one row, 0 where it has nothing to say."""
         return [
-            0 if prepared is None else int(_guarded(plugin.NAME, plugin.raw, prepared, self.view, row))
-            for plugin, _, prepared in self._scores
+            0 if prepared is None else int(guarded(plugin.NAME, plugin.raw, prepared, self.view, row))
+            for plugin, _, prepared in self.speakers.scores
         ]
 
     def choose(self, codes: Codes | None = None) -> int:
         """Return the row that the item goes to, or -1. `codes`: what `filter` said, if it was asked already."""
         codes = self.filter() if codes is None else codes
-        leading = self.leading()
+        leading = self.speakers.leading
         if leading is None:
             return self.score(np.flatnonzero(codes == 0)).best()
         plugin, prepared = leading
-        measures = _guarded(plugin.NAME, plugin.measure, prepared, self.view, ALL)
-        return int(_guarded(plugin.NAME, plugin.leader, prepared, self.view, measures, codes == 0))
-
-    def leading(self) -> tuple[Leading, Prepared] | None:
-        """Return the one plugin that alone decides among feasible rows, if there is one that can lead."""
-        speaking = [(plugin, prepared) for plugin, _, prepared in self._scores if prepared is not None]
-        if len(speaking) == 1 and isinstance(speaking[0][0], Leading):
-            return speaking[0][0], speaking[0][1]
-        return None
-
-    def row_local(self) -> list[SpeakingFilter] | None:
-        """Return the filters that speak, if the verdict of each on a row depends on that row alone."""
-        return self._filters if all(plugin.ROW_LOCAL for plugin, _, _ in self._filters) else None
-
-    def class_key(self) -> tuple[Any, ...]:
-        """Everything of the item that the verdict of the plugins that speak depends on."""
-        plugins = [plugin for plugin, _, _ in self._filters] + [
-            plugin for plugin, _, prepared in self._scores if prepared is not None
-        ]
-        return tuple(plugin.class_key(self.item) for plugin in plugins)
+        measures = guarded(plugin.NAME, plugin.measure, prepared, self.view, ALL, codes == 0)
+        return int(guarded(plugin.NAME, plugin.leader, prepared, self.view, measures))
 
     def _of_code(self, code: int) -> tuple[Filter, int, Prepared]:
-        for plugin, offset, prepared in self._filters:
+        for plugin, offset, prepared in self.speakers.filters:
             if offset < code <= offset + len(plugin.REASONS):
                 return plugin, code - offset, prepared
         raise AssertionError(f"code {code} is of no filter that spoke")
@@ -170,13 +151,11 @@ class Engine:
 
     def decide(self, cycle: Cycle) -> Decision:
         """Choose, looking only at what changed since an item of the same class was seen, where that is possible."""
-        leading, filters = cycle.leading(), cycle.row_local()
-        if leading is None or filters is None or not cycle.view.shared:
-            codes = cycle.filter()
-            return Decision(cycle.choose(codes), np.bincount(codes, minlength=1).tolist())
-        plugin = leading[0].NAME
-        row, counts = _guarded(plugin, self.classes.decide, cycle.class_key(), cycle.view, filters, leading)
-        return Decision(row, counts)
+        found = self.classes.decide(cycle) if cycle.view.shared else None
+        if found is not None:
+            return Decision(*found)
+        codes = cycle.filter()
+        return Decision(cycle.choose(codes), np.bincount(codes, minlength=1).tolist())
 
 
 def _checked(plugin: str, values: NDArray[Any], count: int) -> Int64s:
@@ -185,12 +164,3 @@ def _checked(plugin: str, values: NDArray[Any], count: int) -> Int64s:
     if values.min() < 0 or values.max() > MAX_NODE_SCORE:
         raise PluginError(plugin, f"a score is outside 0..{MAX_NODE_SCORE}")
     return values
-
-
-def _guarded(plugin: str, call: Any, *arguments: Any) -> Any:
-    try:
-        return call(*arguments)
-    except PluginError:
-        raise
-    except Exception as error:
-        raise PluginError(plugin, f"{type(error).__name__}: {error}") from error

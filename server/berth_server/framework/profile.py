@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from berth_server.config.file import PluginConfig
-from berth_server.framework.contracts import Filter, Plugin, Score
+from berth_server.framework.contracts import Filter, Leading, Plugin, Score
 from berth_server.queue.events import Cures
 
 Factory = Callable[..., Plugin]
@@ -26,6 +26,8 @@ class Profile:
     name: str
     filters: tuple[Filter, ...]
     scores: tuple[tuple[Score, int], ...]
+    leaders: tuple[Leading | None, ...]
+    """The scores again, in their order: those that can name their best row without ranking all."""
     arguments: Mapping[str, Mapping[str, object]]
 
     @property
@@ -69,7 +71,9 @@ def build(name: str, choices: Iterable[PluginConfig], registry: Sequence[Factory
             scores.append((plugin, _weight(plugin, choice)))
         elif choice.weight is not None:
             raise ProfileError(f"{choice.path}.weight: plugin {plugin_name!r} does not score, so it has no weight")
-    return Profile(name, tuple(filters), tuple(scores), arguments)
+    # A test against a Protocol is slow: it is made once, not in every cycle.
+    leaders = tuple(plugin if isinstance(plugin, Leading) else None for plugin, _ in scores)
+    return Profile(name, tuple(filters), tuple(scores), leaders, arguments)
 
 
 def _name_of(factory: Factory) -> str:

@@ -5,7 +5,8 @@ watch may not have shown yet. A message that waits gives way to any other write.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -14,18 +15,23 @@ from berth_server.kube.conditions import OwnCondition, with_own
 from berth_server.objects.decode import version_of
 from berth_server.objects.resources import Resource, Run
 from berth_server.objects.timestamps import format_time
-from berth_server.placement.ports import OutcomeUnknownError, Outgoing, Store
+from berth_server.placement.ports import KubeError, OutcomeUnknownError, Outgoing, Store
 
 MAX_MESSAGE_BYTES = 1024
 
 
 @dataclass(slots=True)
 class _Slot:
-    """One item's place in line. `version` and `conditions`: of the last write, while the view lags behind it."""
+    """One item's place in line. `version` and `conditions`: of the last write, for as long as the view lags behind it.
+
+    `seen`: how far the view is. `users`: writes that are under way or wait.
+    """
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     version: int = 0
     conditions: bytes = b""
+    seen: int = 0
+    users: int = 0
     superseded: int = 0
     """Rises with every write that is no message: a message that waited since before gives way."""
 
@@ -43,7 +49,7 @@ class StatusWriter:
         slot = self._supersede(item)
         status = {"phase": "Scheduled", "assignedPod": candidate_name, "assignedPodUID": candidate_uid, "message": ""}
         scheduled = OwnCondition("Scheduled", "True", "Assigned", f"assigned to {candidate_name}")
-        async with slot.lock:
+        async with self._turn(item, slot):
             return await self._patch(item, slot, status, [scheduled])
 
     async def finish(self, item: Outgoing, phase: str, reason: str, message: str) -> int:
@@ -51,7 +57,7 @@ class StatusWriter:
         slot = self._supersede(item)
         status = {"phase": phase, "message": _cut(message), "completionTime": format_time(self._now())}
         over = [OwnCondition(kind, "False", reason, _cut(message)) for kind in ("Running", "Completed")]
-        async with slot.lock:
+        async with self._turn(item, slot):
             return await self._patch(item, slot, status, over)
 
     async def fence(self, item: Outgoing, sent: int) -> int:
@@ -60,18 +66,17 @@ class StatusWriter:
         # It names the version, so it differs from what is stored, also if that is the text of an earlier fence: a
         # patch that changes nothing succeeds and keeps no other write out.
         message = f"the outcome of an assignment at version {sent} was unknown: it is decided again"
-        async with slot.lock:
-            written = await self._store.patch_status(item.ref, {"message": message}, version=sent)
-            version = self._written(slot, written)
+        async with self._turn(item, slot):
+            version = self._written(slot, await self._store.patch_status(item.ref, {"message": message}, version=sent))
         if version <= sent:
-            raise OutcomeUnknownError("the fence changed nothing", sent=sent)
+            raise OutcomeUnknownError("the fence changed nothing", version=sent)
         return version
 
     async def note(self, item: Outgoing, message: str) -> int | None:
         """See Writer."""
         slot = self._slot(item)
         before = slot.superseded
-        async with slot.lock:
+        async with self._turn(item, slot):
             if slot.superseded != before:
                 return None
             return await self._patch(item, slot, {"phase": "Pending", "message": _cut(message)}, ())
@@ -79,8 +84,9 @@ class StatusWriter:
     def seen(self, uid: str, version: int) -> None:
         """See Writer."""
         slot = self._slots.get(uid)
-        if slot is not None and version >= slot.version and not slot.lock.locked():
-            del self._slots[uid]
+        if slot is not None:
+            slot.seen = max(slot.seen, version)
+            self._let_go(uid, slot)
 
     def _slot(self, item: Outgoing) -> _Slot:
         return self._slots.setdefault(item.ref.uid, _Slot())
@@ -89,6 +95,22 @@ class StatusWriter:
         slot = self._slot(item)
         slot.superseded += 1
         return slot
+
+    @asynccontextmanager
+    async def _turn(self, item: Outgoing, slot: _Slot) -> AsyncIterator[None]:
+        """Wait for the writes before, and keep the slot for as long as anybody writes through it."""
+        slot.users += 1
+        try:
+            async with slot.lock:
+                yield
+        finally:
+            slot.users -= 1
+            self._let_go(item.ref.uid, slot)
+
+    def _let_go(self, uid: str, slot: _Slot) -> None:
+        # The view may have shown the last write before its answer came, and a deleted item is never seen again.
+        if not slot.users and slot.seen >= slot.version:
+            self._slots.pop(uid, None)
 
     async def _patch(self, item: Outgoing, slot: _Slot, status: Mapping[str, Any], own: Iterable[OwnCondition]) -> int:
         ahead = slot.version > item.version
@@ -101,8 +123,12 @@ class StatusWriter:
         try:
             written = await self._store.patch_status(item.ref, changed, version=version)
         except OutcomeUnknownError as error:
-            # Not the version that the caller knows, perhaps: what settles it must know which one is out.
-            raise OutcomeUnknownError(str(error), sent=version) from None
+            error.version = version
+            raise
+        except KubeError:
+            raise
+        except Exception as error:  # a bug on the way: nobody knows what was sent
+            raise OutcomeUnknownError(repr(error), version=version) from error
         return self._written(slot, written)
 
     def _written(self, slot: _Slot, written: Resource) -> int:

@@ -37,7 +37,10 @@ class Verdict(Enum):
 
 @dataclass(slots=True)
 class Attempt:
-    """One key in flight. `number` names it in the queue; times are monotonic seconds."""
+    """One key in flight. `number` names it in the queue; times are monotonic seconds.
+
+    `until`: not before that. `refused`: the version that a conflict proved to be old, 0 if none did.
+    """
 
     id: str
     number: int
@@ -48,6 +51,7 @@ class Attempt:
     reasons: tuple[str, ...] = ()
     message: str = ""
     until: float = 0.0
+    refused: int = 0
 
 
 class Attempts:

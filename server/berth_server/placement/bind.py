@@ -55,17 +55,26 @@ class Binder:
 
     async def bind(self, question: BindQuestion) -> answers.BindAnswer:
         """See ports.Service."""
+        self._core.attempts.of(question.attempt_id)
         found = await self._target(question)
         if isinstance(found, answers.BindAnswer):
             return found
         check_owner(found, question.owner)
-        self._core.attempts.of(question.attempt_id, found.item.uid)
+        attempt = self._core.attempts.of(question.attempt_id, found.item.uid)
+        if attempt is not None:
+            self._core.reservations.adopt(found, attempt.id)
         candidate = CandidateRef(found.candidate.name, found.candidate.uid)
-        if found.state is State.BOUND:
-            return answers.BindAnswer(answers.BindOutcome.ALREADY_BOUND, candidate, found.version)
-        if found.state is State.HELD:
-            self._look_again(found)
-            self._send(found)
+        match found.state:
+            case State.HELD:
+                self._begin(found)
+            case State.UNCONFIRMED:
+                self._note(found, Verdict.RESERVED_BY_OTHER)
+                raise _unconfirmed(found.item)
+            case State.BOUND:
+                self._note(found, Verdict.BOUND)
+                return answers.BindAnswer(answers.BindOutcome.ALREADY_BOUND, candidate, found.version)
+            case State.BINDING:
+                pass
         # Shielded: the caller may go, the write is settled all the same.
         written = await asyncio.shield(self._writes[found.id])
         if written.failure is not None:
@@ -109,6 +118,18 @@ class Binder:
         )
         return self._reserver.take(core.reader.look(item), take)
 
+    def _begin(self, reservation: Reservation) -> None:
+        """Look again and send. Raises PlacementError or by a bug; then the room is given back."""
+        try:
+            self._look_again(reservation)
+        except PlacementError:
+            raise
+        except Exception:
+            self._note(reservation, Verdict.ERROR, "the second look failed by a bug")
+            self._drop(reservation, End.REJECTED)
+            raise
+        self._send(reservation)
+
     def _look_again(self, reservation: Reservation) -> None:
         """Judge the reservation as if it were new. Raises PlacementError; then it is dropped."""
         core, uid, candidate = self._core, reservation.item.uid, reservation.candidate
@@ -133,12 +154,8 @@ class Binder:
             raise self._lost(reservation, End.REJECTED, conflict(item, candidate.name, rejection))
 
     def _lost(self, reservation: Reservation, end: End, error: PlacementError) -> PlacementError:
-        core = self._core
-        attempt = self._attempt_of(reservation)
-        if attempt is not None:
-            attempt.verdict = Verdict.CONFLICT
-        core.reservations.drop(reservation, end)
-        core.ingest.tell()
+        self._note(reservation, Verdict.CONFLICT)
+        self._drop(reservation, end)
         return error
 
     # --- the write ------------------------------------------------------------------------------------------------
@@ -157,53 +174,71 @@ class Binder:
             async with self._room:
                 version = await core.writer.assign(outgoing(item), candidate.name, candidate.uid)
         except OutcomeUnknownError as error:
-            return self._unknown(reservation, str(error))
+            return self._unknown(reservation, error)
         except KubeError as error:
             return self._refused(reservation, error)
-        except Exception as error:  # a bug on the way out: it is not known what was sent
-            core.log.exception("bind failed by a bug", run_uid=item.uid, reason=repr(error))
-            return self._unknown(reservation, repr(error))
-        self._count_scheduled(reservation)
+        except Exception as error:
+            # A bug, and before anything was sent: whatever comes later the writer calls an unknown outcome.
+            core.log.exception("bind failed by a bug", run_uid=item.uid, namespace=item.namespace)
+            return self._failed(reservation, error)
+        self.count_scheduled(reservation)
+        self._note(reservation, Verdict.BOUND)
         core.reservations.succeeded(reservation, version)
         core.ingest.tell()
         return _Written(version)
 
-    def _count_scheduled(self, reservation: Reservation) -> None:
+    def count_scheduled(self, reservation: Reservation) -> None:
+        """Count that the item was assigned: once, when the success is known."""
         core = self._core
         core.metrics.sync["scheduled"].inc()
         waited = (core.clock.wall() - reservation.item.arrival) / SECOND
         core.metrics.run_queue_duration.observe(max(waited, 0.0))
-        attempt = self._attempt_of(reservation)
-        if attempt is not None:
-            attempt.verdict = Verdict.BOUND
 
-    def _unknown(self, reservation: Reservation, why: str) -> _Written:
+    def _unknown(self, reservation: Reservation, error: OutcomeUnknownError) -> _Written:
         core, item = self._core, reservation.item
-        attempt = self._attempt_of(reservation)
-        if attempt is not None:
-            attempt.verdict = Verdict.RESERVED_BY_OTHER
-        core.reservations.unknown(reservation)
+        self._note(reservation, Verdict.RESERVED_BY_OTHER)
+        # The writer may know a newer version than the view: what is at it, or below, tells nothing of this write.
+        core.reservations.unknown(reservation, max(reservation.version, error.version))
         core.ingest.tell()
-        core.log.warning("outcome of a bind is unknown", run_uid=item.uid, namespace=item.namespace, reason=why)
-        message = f"the outcome of binding Run {item.namespace}/{item.name} is unknown: call Bind again to follow it."
-        return _Written(0, PlacementError(Reason.BIND_IN_PROGRESS, message, metadata={"state": "UNCONFIRMED"}))
+        core.log.warning("outcome of a bind is unknown", run_uid=item.uid, namespace=item.namespace, reason=str(error))
+        return _Written(0, _unconfirmed(item))
 
     def _refused(self, reservation: Reservation, error: KubeError) -> _Written:
-        core, item = self._core, reservation.item
-        lost = isinstance(error, (ConflictError, NotFoundError))
-        attempt = self._attempt_of(reservation)
-        if attempt is not None:
-            attempt.verdict = Verdict.CONFLICT if lost else Verdict.ERROR
-            attempt.message = str(error)
+        core = self._core
+        attempt = self._note(
+            reservation, Verdict.CONFLICT if isinstance(error, ConflictError) else Verdict.ERROR, str(error)
+        )
         if isinstance(error, ConflictError):
             core.metrics.reservation_conflicts["bind"].inc()
-        core.reservations.drop(reservation, End.REFUSED)
-        core.ingest.tell()
-        return _Written(0, _refusal(item, error))
+        if attempt is not None and isinstance(error, ConflictError):
+            attempt.refused = reservation.version
+        if attempt is not None and isinstance(error, ThrottledError):
+            attempt.until = core.clock.monotonic() + error.retry_after
+        self._drop(reservation, End.REFUSED)
+        return _Written(0, _refusal(reservation.item, error))
 
-    def _attempt_of(self, reservation: Reservation) -> Attempt | None:
-        """Return the attempt that reserved, if it is still in flight."""
-        return self._core.attempts.find(reservation.attempt_id)
+    def _failed(self, reservation: Reservation, error: Exception) -> _Written:
+        item = reservation.item
+        self._note(reservation, Verdict.ERROR, repr(error))
+        self._drop(reservation, End.REFUSED)
+        message = f"Run {item.namespace}/{item.name} was not assigned, by a fault of this server: its log has the rest."
+        return _Written(0, PlacementError(Reason.INTERNAL, message))
+
+    def _note(self, reservation: Reservation, verdict: Verdict, message: str = "") -> Attempt | None:
+        """Tell the attempt whose reservation this is, if it is still in flight, and return it."""
+        attempt = self._core.attempts.find(reservation.attempt_id)
+        if attempt is not None:
+            attempt.verdict, attempt.message = verdict, message
+        return attempt
+
+    def _drop(self, reservation: Reservation, end: End) -> None:
+        self._core.reservations.drop(reservation, end)
+        self._core.ingest.tell()
+
+
+def _unconfirmed(item: Item) -> PlacementError:
+    message = f"the outcome of binding Run {item.namespace}/{item.name} is unknown: call Bind again to follow it."
+    return PlacementError(Reason.BIND_IN_PROGRESS, message, metadata={"state": State.UNCONFIRMED.value})
 
 
 def _stale_item(item: Item) -> PlacementError:
@@ -222,7 +257,6 @@ def _refusal(item: Item, error: KubeError) -> PlacementError:
             Reason.STALE_ITEM,
             f"{run} was changed by somebody else meanwhile: plan again.",
             metadata={"namespace": item.namespace, "name": item.name, "uid": item.uid},
-            retry_after=0.0,
         )
     if isinstance(error, NotFoundError):
         return _stale_item(item)

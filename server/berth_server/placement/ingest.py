@@ -113,12 +113,16 @@ class Ingest:
         self._subscribers.append(subscriber)
 
     async def _follow(self, kind: str) -> None:
+        gone = False
         while True:
             try:
+                if gone:
+                    self.replace(await self._store.list(kind))
+                    gone = False
                 async for event in self._store.watch(kind, self.views[kind].version):
                     self.apply(event)
             except GoneError:
-                self.replace(await self._store.list(kind))
+                gone = True
             except KubeError as error:
                 self._log.warning("watch ended", kind=kind, reason=str(error))
                 await asyncio.sleep(RELIST_PAUSE_SECONDS)

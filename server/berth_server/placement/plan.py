@@ -90,7 +90,6 @@ class Planner:
             _note(attempt, Verdict.UNSCHEDULABLE, words, diagnosis.message)
             return self._answer(cycle, diagnosis, answers.Unschedulable())
         reservation = self.reserve(cycle, decision.row, question.owner, question.hold, question.attempt_id)
-        _note(attempt, Verdict.RESERVED)
         return self._answer(cycle, diagnosis, answers.Reserved(reservation_info(core, reservation)))
 
     def reserve(self, cycle: Cycle, row: int, owner: str, hold: float, attempt_id: str) -> Reservation:
@@ -99,8 +98,10 @@ class Planner:
         Raises PlacementError RESERVATION_CONFLICT with the rejection; then nothing was taken.
         """
         core, item = self._core, cycle.item
+        attempt = core.attempts.find(attempt_id)
         code = int(cycle.filter(np.array([row]))[0])
         if code:
+            _note(attempt, Verdict.CONFLICT)
             core.metrics.reservation_conflicts["reserve"].inc()
             raise conflict(item, cycle.view.columns.names[row], rejection_at(cycle, row, code))
         reservation = core.reservations.hold(
@@ -111,6 +112,7 @@ class Planner:
             held_until=core.clock.monotonic() + hold,
             wall=core.clock.wall(),
         )
+        _note(attempt, Verdict.RESERVED)
         core.ingest.tell()
         return reservation
 
@@ -136,6 +138,8 @@ class Planner:
         if held.owner != owner:
             _note(attempt, Verdict.RESERVED_BY_OTHER)
         check_owner(held, owner)
+        if attempt is not None:
+            self._core.reservations.adopt(held, attempt.id)
         _note(attempt, Verdict.RESERVED)
         info = reservation_info(self._core, held)
         return self._answer(cycle, NOTHING_TO_JUDGE, answers.AlreadyReserved(info))

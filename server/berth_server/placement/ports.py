@@ -54,12 +54,12 @@ class ThrottledError(KubeError):
 class OutcomeUnknownError(KubeError):
     """A 5xx, a time-out, a lost connection: the write may have landed, now or later.
 
-    `sent`: the version that it carried, if it was one of the writer's (else 0).
+    `version`: what the write carried, where that may be newer than what its sender gave.
     """
 
-    def __init__(self, message: str, *, sent: int = 0) -> None:
+    def __init__(self, message: str, *, version: int = 0) -> None:
         super().__init__(message)
-        self.sent = sent
+        self.version = version
 
 
 class EventType(Enum):
@@ -148,8 +148,8 @@ class Writer(Protocol):
     """The only way by which Berth writes to Kubernetes. One write slot an item.
 
     Each call is one conditional PATCH of the status subresource, and returns the version that it made. Foreign
-    conditions are written back as they are. Raises a KubeError: OutcomeUnknownError leaves open what happened, any
-    other means that nothing was written.
+    conditions are written back as they are. Raises OutcomeUnknownError for whatever leaves open what happened; any
+    other exception, a bug among them, means that nothing was written.
     """
 
     async def assign(self, item: Outgoing, candidate_name: str, candidate_uid: str) -> int:

@@ -31,7 +31,7 @@ from berth_server.queue.backoff import Jitter
 from berth_server.queue.events import ADDED
 from berth_server.queue.pending import PendingQueue
 from berth_server.state.cluster import ClusterState
-from berth_server.state.reservations import End, Reservation, Reservations
+from berth_server.state.reservations import End, Reservation, Reservations, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,4 +127,6 @@ class PlacementService:
         await self.work.done(attempt_id)
 
     def _reservation_ended(self, reservation: Reservation, end: End) -> None:
+        if end is End.HANDED_OVER and reservation.state is State.UNCONFIRMED:
+            self._binder.count_scheduled(reservation)
         self.work.reservation_ended(reservation, end)

@@ -7,6 +7,7 @@ from the clock and is moved on by whoever waits here: heartbeats, holds, leases,
 import asyncio
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import Final
 
@@ -21,6 +22,7 @@ from berth_server.placement.ports import KubeError
 from berth_server.placement.questions import ExistingRun
 from berth_server.placement.reporter import Reporter
 from berth_server.placement.translate import instant
+from berth_server.queue.backoff import backoff
 from berth_server.queue.events import ClusterEvent, EventKind
 from berth_server.queue.key import QueueKey
 from berth_server.queue.outcomes import Conflict, Error, Forget, Held, Outcome, ReservedForOther, RetryAt, Unschedulable
@@ -43,6 +45,8 @@ _CAUSES: Final = {
     FactKind.TARGET_REMOVED: "anti_affine_run_gone",
     FactKind.WORKSPACE_CHANGED: "workspace",
 }
+_GIVEN_BACK: Final = {End.HANDED_OVER, End.RELEASED, End.LEASE_ENDED}
+"""Ends of a reservation that are no conflict to the attempt which made it."""
 _RESULTS: Final = {
     Verdict.UNSCHEDULABLE: "no_pods",
     Verdict.SELECTION_ERROR: "selection_error",
@@ -53,6 +57,14 @@ _RESULTS: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Behind:
+    """A write was refused because its version is old, and the view has no newer one. `times`: how often in a row."""
+
+    version: int
+    times: int
+
+
 class Work:
     """Feeds the queue with what happens, hands keys out, and moves them when their attempt is done."""
 
@@ -61,14 +73,21 @@ class Work:
         self._queue = core.queue
         self._reporter = reporter
         self._news = asyncio.Event()
+        self._behind: dict[str, _Behind] = {}
         core.ingest.subscribe(self._changed)
 
     # --- events in ------------------------------------------------------------------------------------------------
 
     def reservation_ended(self, reservation: Reservation, end: End) -> None:
         """Activate the key of an item whose reservation ended without an assignment."""
+        attempt = self._core.attempts.find(reservation.attempt_id)
+        if attempt is not None and attempt.verdict is Verdict.RESERVED and end not in _GIVEN_BACK:
+            attempt.verdict = Verdict.CONFLICT
         item = self._core.state.items.get(reservation.item.uid)
-        if end is not End.HANDED_OVER and item is not None and _ours(item):
+        if end is End.HANDED_OVER or item is None or not _ours(item):
+            return
+        # Its own attempt, if there is one, has it next: an activation would outrun what Done knows of the failure.
+        if attempt is None or attempt.verdict not in {Verdict.CONFLICT, Verdict.ERROR}:
             self._enqueue(item)
             self._core.metrics.queue_activations["reservation_ended"].inc()
 
@@ -82,17 +101,21 @@ class Work:
             self._core.reservations.item_gone(before.uid)
             self._core.writer.seen(before.uid, 2**63)
             self._forget(before.uid)
-        facts: Sequence[Fact] = change.facts
+        # Both the item and any fact may end reservations, which makes facts of its own.
+        facts: Sequence[Fact] = (*change.facts, *self._core.state.take_facts())
         while facts:
             for fact in facts:
                 self._happened(fact)
-            # A fact may end reservations, which makes facts of its own.
             facts = self._core.state.take_facts()
 
     def _item_changed(self, before: Item | None, after: Item) -> None:
         if not _ours(after):
             self._forget(after.uid)
             return
+        behind = self._behind.get(after.uid)
+        if behind is not None and after.version > behind.version:
+            del self._behind[after.uid]
+            self._enqueue(after)
         reset = before is not None and before.spec != after.spec
         if before is None or not _ours(before) or reset or _concerns(before) != _concerns(after):
             self._enqueue(after, reset=reset)
@@ -116,6 +139,7 @@ class Work:
         self._news.set()
 
     def _forget(self, uid: str) -> None:
+        self._behind.pop(uid, None)
         self._queue.remove(uid)
         self._reporter.forget(uid)
 
@@ -190,7 +214,18 @@ class Work:
             core.metrics.sync[_RESULTS[attempt.verdict]].inc()
         if attempt.verdict is Verdict.UNSCHEDULABLE:
             core.metrics.no_pods.inc()
-        outcome = await self._outcome(attempt)
+        # Whatever happens on the way, the key leaves its attempt.
+        outcome: Outcome = Error("the attempt was not ended")
+        try:
+            outcome = await self._outcome(attempt)
+        except Exception as error:  # a bug: this item backs off, the others go on
+            core.log.exception("attempt failed by a bug", run_uid=attempt.uid)
+            outcome = Error(repr(error))
+        finally:
+            self._move(attempt, outcome)
+
+    def _move(self, attempt: Attempt, outcome: Outcome) -> None:
+        core = self._core
         item = core.state.items.get(attempt.uid)
         if item is not None and isinstance(outcome, (Unschedulable, Held)):
             self._reporter.waits(item, outcome.message)
@@ -199,7 +234,9 @@ class Work:
 
     async def _outcome(self, attempt: Attempt) -> Outcome:
         match attempt.verdict:
-            case Verdict.BOUND | Verdict.SETTLED:
+            case Verdict.BOUND:
+                return self._bound(attempt)
+            case Verdict.SETTLED:
                 return Forget()
             case Verdict.UNSCHEDULABLE:
                 return Unschedulable(attempt.reasons, attempt.message)
@@ -208,7 +245,7 @@ class Work:
             case Verdict.RESERVED_BY_OTHER:
                 return ReservedForOther()
             case Verdict.CONFLICT:
-                return Conflict()
+                return self._conflict(attempt)
             case Verdict.RETRY_DELAY:
                 return RetryAt(attempt.until)
             case Verdict.INVALID:
@@ -219,7 +256,24 @@ class Work:
                 self._give_back(attempt)
                 return Error("reserved, but not bound before the attempt was done")
             case Verdict.SELECTION_ERROR | Verdict.ERROR | Verdict.NOTHING:
-                return Error(attempt.message)
+                return Error(attempt.message, not_before=attempt.until)
+
+    def _bound(self, attempt: Attempt) -> Outcome:
+        """Forget the key, unless the item is Pending once more: the view may have passed the assignment already."""
+        item = self._core.state.items.get(attempt.uid)
+        again = item is not None and _ours(item) and self._core.reservations.of_item(item.uid) is None
+        return Conflict() if again else Forget()
+
+    def _conflict(self, attempt: Attempt) -> Outcome:
+        """Try again at once, but not on a view that is known to be old: that would be refused again, and again."""
+        item = self._core.state.items.get(attempt.uid)
+        if item is None or item.version > attempt.refused:
+            self._behind.pop(attempt.uid, None)
+            return Conflict()
+        times = self._behind[item.uid].times + 1 if item.uid in self._behind else 1
+        self._behind[item.uid] = _Behind(attempt.refused, times)
+        # The view's next step activates the key; the time is for a step that never comes.
+        return RetryAt(self._core.clock.monotonic() + backoff(times, lambda: 0.0))
 
     async def _finish(self, attempt: Attempt, phase: str, reason: str) -> Outcome:
         """Write the terminal status of an item that will never be placed."""

@@ -54,14 +54,14 @@ class LeastLoaded:
         largest, _ = prepared.exact(row)
         return min(int(largest * _MICRO), _MAX_RAW)
 
-    def measure(self, prepared: LoadOrder, view: View, rows: Rows | slice) -> Sequence[NDArray[Any]]:
+    def measure(
+        self, prepared: LoadOrder, view: View, rows: Rows | slice, feasible: NDArray[np.bool_]
+    ) -> Sequence[NDArray[Any]]:
         """See Leading."""
         del view
-        return prepared.measure(rows)
+        return prepared.masked(rows, feasible)
 
-    def leader(
-        self, prepared: LoadOrder, view: View, measures: Sequence[NDArray[Any]], feasible: NDArray[np.bool_]
-    ) -> int:
+    def leader(self, prepared: LoadOrder, view: View, measures: Sequence[NDArray[Any]]) -> int:
         """See Leading."""
         del view
-        return prepared.first(measures, feasible)
+        return prepared.first(measures)

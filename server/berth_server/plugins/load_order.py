@@ -64,10 +64,10 @@ class LoadOrder:
             capacity = self._columns.capacity[:, rows]
             ratios = np.divide(units, capacity, out=np.zeros(units.shape), where=capacity > 0)
             return [ratios.max(axis=0, initial=0.0), ratios.sum(axis=0)]
-        beyond = units > self._scale.limit
-        if not beyond.any():
+        if (units.max(axis=1, initial=0) <= self._scale.limit[:, 0]).all():
             ratios = units * self._scale.factor[:, rows]
             return [ratios.max(axis=0, initial=0), ratios.sum(axis=0)]
+        beyond = units > self._scale.limit
         ratios = np.where(beyond, 0, units) * self._scale.factor[:, rows]
         counts = (beyond & (self._scale.factor[:, rows] > 0)).any(axis=0)
         return [
@@ -75,27 +75,34 @@ class LoadOrder:
             np.where(counts, _TOO_FULL, ratios.sum(axis=0)),
         ]
 
-    def first(self, measures: Sequence[NDArray[Any]], feasible: NDArray[np.bool_]) -> int:
+    def masked(self, rows: Rows | slice, feasible: NDArray[np.bool_]) -> list[NDArray[Any]]:
+        """Return what `measure` does, with a largest load beyond all others where a row is not feasible."""
+        largest, total = self.measure(rows)
+        if not feasible.all():
+            largest = np.where(feasible, largest, np.inf if self._scale is None else _NONE)
+        return [largest, total]
+
+    def first(self, masked: Sequence[NDArray[Any]]) -> int:
         """Return the feasible row with the smallest load, of several the first; -1 if no row is feasible."""
-        largest, total = measures
+        largest, total = masked
+        if not len(largest):
+            return -1
+        leader = int(largest.argmin())
+        least = largest[leader]
         if self._scale is None:
-            masked = np.where(feasible, largest, np.inf)
-            least = masked.min(initial=np.inf)
-            if least == np.inf:
-                return -1
-            return self._settle_first(np.flatnonzero(masked <= least * (1 + _NEAR)))
-        masked = np.where(feasible, largest, _NONE)
-        least = masked.min(initial=_NONE)
+            return -1 if least == np.inf else self._settle_first(np.flatnonzero(largest <= least * (1 + _NEAR)))
         if least == _NONE:
             return -1
+        ties = np.flatnonzero(largest == least)
         if least == _TOO_FULL:
-            return self._settle_first(np.flatnonzero(masked == least))
-        return int(np.where(masked == least, total, _NONE).argmin())
+            return self._settle_first(ties)
+        return int(ties[total[ties].argmin()]) if len(ties) > 1 else leader
 
     def ranks(self, rows: Rows) -> Int64s:
         """Return dense ranks, 0 for the smallest load; rows share a rank exactly when their loads are equal."""
         largest, total = self.measure(rows)
-        order = np.lexsort((total, largest))
+        # Sorting twice by one key is several times faster than numpy's lexsort by two.
+        order = np.argsort(_dense(largest) * len(rows) + _dense(total))
         largest, total = largest[order], total[order]
         if self._scale is not None:
             steps = (np.diff(largest) != 0) | (np.diff(total) != 0)
@@ -153,6 +160,14 @@ class LoadOrder:
 
     def _patterns(self, rows: Rows) -> Int64s:
         return np.ascontiguousarray(np.vstack((self._used[:, rows], self._columns.capacity[:, rows])).T)
+
+
+def _dense(values: NDArray[Any]) -> Int64s:
+    """Return the rank of each value, 0 for the smallest; equal values share one."""
+    order = np.argsort(values)
+    ranks = np.empty(len(values), np.int64)
+    ranks[order] = np.concatenate(([0], np.cumsum(np.diff(values[order]) != 0)))[: len(values)]
+    return ranks
 
 
 def _scale(columns: Columns) -> _Scale | None:

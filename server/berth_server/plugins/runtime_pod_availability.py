@@ -71,8 +71,9 @@ class RuntimePodAvailability:
         capacity, used = view.columns.capacity[:, rows], view.used[:, rows]
         if len(prepared.indexes) != len(capacity):
             capacity, used = capacity[prepared.indexes], used[prepared.indexes]
+        # A resource that is not advertised has capacity -1, and so is short as well.
         short = (prepared.amounts > capacity - used).any(axis=0)
-        if not short.any() and not (capacity < 0).any():
+        if not short.any():
             return state.copy()
         missing = (capacity < 0).any(axis=0)
         lack = np.where(missing, np.uint8(_NOT_ADVERTISED), np.where(short, np.uint8(_INSUFFICIENT), np.uint8(0)))

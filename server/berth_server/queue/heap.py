@@ -9,26 +9,26 @@ from heapq import heapify, heappop, heappush
 from typing import Any, Generic, TypeVar
 
 KeyT = TypeVar("KeyT", bound=Hashable)
-OrderT = TypeVar("OrderT", bound=Any)
+RankT = TypeVar("RankT", bound=Any)
 _SLACK = 64
 
 
-class LazyHeap(Generic[KeyT, OrderT]):
+class LazyHeap(Generic[KeyT, RankT]):
     """Keys by ascending order, equal ones by key. A key is in it once; every change costs O(log n), amortised."""
 
     __slots__ = ("_heap", "_orders")
 
     def __init__(self) -> None:
-        self._heap: list[tuple[OrderT, KeyT]] = []
-        self._orders: dict[KeyT, OrderT] = {}
+        self._heap: list[tuple[RankT, KeyT]] = []
+        self._orders: dict[KeyT, RankT] = {}
 
     def __len__(self) -> int:
         return len(self._orders)
 
-    def __getitem__(self, key: KeyT) -> OrderT:
+    def __getitem__(self, key: KeyT) -> RankT:
         return self._orders[key]
 
-    def push(self, key: KeyT, order: OrderT) -> None:
+    def push(self, key: KeyT, order: RankT) -> None:
         """Put `key` in, or move it to `order`."""
         self._orders[key] = order
         heappush(self._heap, (order, key))
@@ -39,7 +39,7 @@ class LazyHeap(Generic[KeyT, OrderT]):
         if self._orders.pop(key, None) is not None:
             self._compact()
 
-    def head(self) -> tuple[OrderT, KeyT] | None:
+    def head(self) -> tuple[RankT, KeyT] | None:
         """Return the first key with its order; None if empty."""
         heap, orders = self._heap, self._orders
         while heap:
@@ -59,9 +59,9 @@ class LazyHeap(Generic[KeyT, OrderT]):
         del self._orders[first[1]]
         return first[1]
 
-    def copy(self) -> "LazyHeap[KeyT, OrderT]":
+    def copy(self) -> "LazyHeap[KeyT, RankT]":
         """Return one that can be emptied without touching this."""
-        twin = LazyHeap[KeyT, OrderT]()
+        twin = LazyHeap[KeyT, RankT]()
         twin._orders = self._orders.copy()
         twin._rebuild()
         return twin

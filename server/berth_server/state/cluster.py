@@ -209,15 +209,16 @@ class ClusterState:
     def _tell_of(
         self, candidate: Candidate, before: Candidate | None, was: Availability | None, now: Availability
     ) -> None:
+        kinds = []
         if before is None:
-            kind = FactKind.CANDIDATE_ADDED
-        elif was is not now:
-            kind = FactKind.CANDIDATE_UNAVAILABLE if now else FactKind.CANDIDATE_AVAILABLE
-        elif before.capacity != candidate.capacity:
-            kind = FactKind.CANDIDATE_CAPACITY
+            kinds.append(FactKind.CANDIDATE_ADDED)
         else:
-            return
-        self._facts.append(Fact.of_pool(kind, candidate.pool, candidate.uid))
+            # Both, when both changed at once: who was rejected for one of them waits for no news of the other.
+            if was is not now:
+                kinds.append(FactKind.CANDIDATE_UNAVAILABLE if now else FactKind.CANDIDATE_AVAILABLE)
+            if before.capacity != candidate.capacity:
+                kinds.append(FactKind.CANDIDATE_CAPACITY)
+        self._facts.extend(Fact.of_pool(kind, candidate.pool, candidate.uid) for kind in kinds)
 
 
 def _less(before: Presence, after: Presence | None) -> bool:

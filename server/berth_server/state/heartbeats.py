@@ -30,6 +30,8 @@ class Heartbeats:
 
     def observe(self, uid: str, stamp: int | None, *, monotonic: float, wall: int) -> Pulse:
         """Take note of a stamp and return the pulse now."""
+        if self._offset is None:
+            self._offset = wall / SECOND - monotonic
         before = self._heartbeats.get(uid)
         if self._standing is not None:
             self._heartbeats[uid] = first_sight(stamp, monotonic=0.0, wall=self._standing)
@@ -53,10 +55,11 @@ class Heartbeats:
         if self._standing is not None:
             return []
         offset = wall / SECOND - monotonic
-        stepped = self._offset is not None and abs(offset - self._offset) > _CLOCK_STEP_SECONDS
-        self._offset = offset if stepped or self._offset is None else self._offset
-        due = list(self._heartbeats) if stepped else []
-        while self._due and self._due[0][0] < monotonic:
+        due = []
+        if self._offset is not None and abs(offset - self._offset) > _CLOCK_STEP_SECONDS:
+            self._offset = offset
+            due = list(self._heartbeats)
+        while self._due and self._due[0][0] <= monotonic:
             due.append(heapq.heappop(self._due)[1])
         changed = []
         for uid in due:

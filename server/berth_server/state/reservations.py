@@ -123,6 +123,10 @@ class Reservations:
         assert reservation.state is State.HELD
         reservation.held_until = max(reservation.held_until, held_until)
 
+    def adopt(self, reservation: Reservation, attempt_id: str) -> None:
+        """From now on it is that attempt's: its end, and what its write comes to, are told there."""
+        reservation.attempt_id = attempt_id
+
     def drop(self, reservation: Reservation, end: End) -> None:
         """Give the room back. From BINDING on only what settled the write may say so."""
         if self._by_id.pop(reservation.id, None) is None:
@@ -154,12 +158,13 @@ class Reservations:
         reservation.version = version
         self._apply_newest(reservation)
 
-    def unknown(self, reservation: Reservation) -> None:
-        """The write may have landed, now or later."""
+    def unknown(self, reservation: Reservation, version: int) -> None:
+        """The write, which carried `version`, may have landed, now or later."""
         if reservation.id not in self._by_id:
             return
         assert reservation.state is State.BINDING
         reservation.state = State.UNCONFIRMED
+        reservation.version = version
         self._apply_newest(reservation)
 
     # --- observations ---------------------------------------------------------------------------------------------

@@ -142,16 +142,22 @@ def test_other_outcomes_end_a_row_of_errors_only(outcome: Outcome) -> None:
     assert (only_row(queue).attempts, only_row(queue).errors) == (1, 0)
 
 
-@pytest.mark.parametrize("outcome", [Held("x", ""), ReservedForOther(), Conflict()], ids=lambda o: type(o).__name__)
+@pytest.mark.parametrize("outcome", [Held("x", ""), ReservedForOther()], ids=lambda o: type(o).__name__)
 def test_an_earlier_backoff_still_counts(outcome: Outcome) -> None:
     """A key that went early and met something else waits no longer, and no shorter, than before."""
     queue, _ = queue_in(PendingState.BACKOFF)
     queue.done(attempt(queue, NOW), outcome, NOW)
     queue.activate("a", NOW)
-    if isinstance(outcome, Conflict):
-        assert queue.state_of("a") is PendingState.ACTIVE
-    else:
-        assert only_row(queue).not_before == NOW + 1.0
+    assert only_row(queue).not_before == NOW + 1.0
+
+
+@pytest.mark.parametrize("outcome", [Conflict(), RetryAt(NOW + LONG)], ids=lambda o: type(o).__name__)
+def test_an_earlier_backoff_holds_back_no_other_wait(outcome: Outcome) -> None:
+    """A lost race is run again at once, and a retry delay has its own rule."""
+    queue, _ = queue_in(PendingState.BACKOFF)
+    queue.done(attempt(queue, NOW), outcome, NOW)
+    queue.activate("a", NOW)
+    assert queue.state_of("a") is PendingState.ACTIVE
 
 
 def _by_add(queue: PendingQueue) -> None:
