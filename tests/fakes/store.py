@@ -16,7 +16,8 @@ class DeafStore:
 
     async def watch(self, kind: str, since: int) -> AsyncIterator[WatchEvent]:
         """See Store."""
-        for event in ():
+        nothing: tuple[WatchEvent, ...] = ()
+        for event in nothing:
             yield event
 
     def age(self, kind: str) -> float:

@@ -5,6 +5,7 @@ leaves the write to be settled, and the next call joins it. HELD becomes BINDING
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -47,9 +48,11 @@ class _Written:
 class Binder:
     """Turns reservations into assignments, at most 64 writes at once."""
 
-    def __init__(self, core: Core, reserver: Reserver) -> None:
+    def __init__(self, core: Core, reserver: Reserver, unsettled: Callable[[Reservation], None]) -> None:
+        """`unsettled` is told of every reservation whose write has an unknown outcome."""
         self._core = core
         self._reserver = reserver
+        self._unsettled = unsettled
         self._room = asyncio.Semaphore(MAX_BINDS_IN_FLIGHT)
         self._writes: dict[str, asyncio.Task[_Written]] = {}
 
@@ -199,6 +202,7 @@ class Binder:
         self._note(reservation, Verdict.RESERVED_BY_OTHER)
         # The writer may know a newer version than the view: what is at it, or below, tells nothing of this write.
         core.reservations.unknown(reservation, max(reservation.version, error.version))
+        self._unsettled(reservation)
         core.ingest.tell()
         core.log.warning("outcome of a bind is unknown", run_uid=item.uid, namespace=item.namespace, reason=str(error))
         return _Written(0, _unconfirmed(item))

@@ -6,7 +6,7 @@ from berth_server.objects.clock import Clock
 from berth_server.observability.metrics import Metrics
 from berth_server.placement.attempts import Attempts
 from berth_server.placement.ingest import Ingest, Log
-from berth_server.placement.ports import Writer
+from berth_server.placement.ports import Store, Writer
 from berth_server.placement.read import Reader
 from berth_server.queue.pending import PendingQueue
 from berth_server.state.cluster import ClusterState
@@ -21,6 +21,7 @@ class Core:
     ingest: Ingest
     reader: Reader
     reservations: Reservations
+    store: Store
     writer: Writer
     clock: Clock
     metrics: Metrics

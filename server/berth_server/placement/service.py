@@ -26,6 +26,7 @@ from berth_server.placement.questions import (
 from berth_server.placement.read import Identity, Reader
 from berth_server.placement.reporter import Reporter
 from berth_server.placement.reserve import Reserver
+from berth_server.placement.settle import Settler
 from berth_server.placement.work import Work
 from berth_server.queue.backoff import Jitter
 from berth_server.queue.events import ADDED
@@ -62,6 +63,7 @@ class PlacementService:
             ingest=ingest,
             reader=Reader(ingest, given.engines, given.clock, Identity(given.instance)),
             reservations=Reservations(state, self._reservation_ended),
+            store=given.store,
             writer=given.writer,
             clock=given.clock,
             metrics=given.metrics,
@@ -73,7 +75,8 @@ class PlacementService:
         self.inspector = Inspector(self.core, self.work, given.as_of)
         self._planner = Planner(self.core)
         self._reserver = Reserver(self.core, self._planner)
-        self._binder = Binder(self.core, self._reserver)
+        self.settler = Settler(self.core, given.jitter, self._bind_landed)
+        self._binder = Binder(self.core, self._reserver, self.settler.take)
 
     async def start(self) -> None:
         """Read the whole cluster, then follow it."""
@@ -125,6 +128,9 @@ class PlacementService:
     async def done(self, attempt_id: str) -> None:
         """See ports.Service."""
         await self.work.done(attempt_id)
+
+    def _bind_landed(self, reservation: Reservation) -> None:
+        self._binder.count_scheduled(reservation)
 
     def _reservation_ended(self, reservation: Reservation, end: End) -> None:
         if end is End.HANDED_OVER and reservation.state is State.UNCONFIRMED:
