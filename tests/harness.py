@@ -19,6 +19,7 @@ from berth_server.kube.writer import StatusWriter
 from berth_server.objects.decode import decode
 from berth_server.objects.item import Item
 from berth_server.observability.metrics import Metrics
+from berth_server.observability.tracing import NoTracer, Tracer
 from berth_server.placement import answers
 from berth_server.placement.ingest import KINDS
 from berth_server.placement.ports import EventType, ObjectRef, WatchEvent
@@ -59,6 +60,7 @@ class Harness:
         standing_at: int = NOW,
         engine: Engine | None = None,
         wall: int = NOW,
+        tracer: Tracer | None = None,
     ) -> None:
         self.clock = FakeClock(wall=wall)
         self.api = EmbeddedStore(now=lambda: instant(self.clock.wall()))
@@ -80,6 +82,7 @@ class Harness:
                 jitter=lambda: 0.0,
                 instance="test",
                 standing_at=self.standing_at,
+                tracer=tracer or NoTracer(),
             )
         )
         self.core = self.service.core

@@ -33,10 +33,9 @@ _RENEW_PAUSE_SECONDS: Final = 5.0
 _UNAUTHORIZED: Final = 401
 JSON_TYPE: Final = "application/json"
 MERGE_PATCH: Final = "application/merge-patch+json"
-METADATA_ONLY: Final = (
-    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;"
-    "g=meta.k8s.io;v=v1,application/json"
-)
+_METADATA: Final = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
+METADATA_ONLY: Final = _METADATA.format("")
+METADATA_LIST: Final = _METADATA.format("List")
 
 
 class CredentialsError(Exception):
@@ -64,6 +63,11 @@ class Source:
         """Whether the credentials are those that Kubernetes gives to a Pod."""
         named = self.kubeconfig or self.context or os.environ.get("KUBECONFIG")
         return not named and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+
+    def __str__(self) -> str:
+        if self.in_cluster:
+            return "the Pod that this runs in"
+        return f"context {self.context} in {self.files}" if self.context else self.files
 
     @property
     def files(self) -> str:

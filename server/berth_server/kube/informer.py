@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from berth_server.kube.connection import JSON_TYPE, METADATA_ONLY, Connection
+from berth_server.kube.connection import JSON_TYPE, METADATA_LIST, METADATA_ONLY, Connection
 from berth_server.kube.kinds import Kind
 from berth_server.kube.reconnect import Reconnect
 from berth_server.kube.verdicts import UnavailableError, read_failure
@@ -144,7 +144,8 @@ class Informer:
         params = {"limit": str(PAGE), **self._selection()}
         if token:
             params["continue"] = token
-        answer = await self._connection.request("GET", self._kind.path(), params=params, accept=self._accept())
+        accept = METADATA_LIST if self._kind.metadata_only else JSON_TYPE
+        answer = await self._connection.request("GET", self._kind.path(), params=params, accept=accept)
         if answer.code != _OK:
             # 410 here: the list took so long that its version is gone. It starts anew, as after any failure.
             raise read_failure(answer.code, answer.body, answer.retry_after)
@@ -164,7 +165,7 @@ class Informer:
             "timeoutSeconds": str(round(WATCH_SECONDS * spread)),
             **self._selection(),
         }
-        path, accept = self._kind.path(), self._accept()
+        path, accept = self._kind.path(), METADATA_ONLY if self._kind.metadata_only else JSON_TYPE
         async with self._connection.stream(path, params=params, accept=accept, silence=self._silence) as response:
             if response.status != _OK:
                 raise read_failure(response.status, await response.read(), response.headers.get("Retry-After"))
@@ -189,9 +190,6 @@ class Informer:
 
     def _selection(self) -> dict[str, str]:
         return {"labelSelector": self._kind.selector} if self._kind.selector else {}
-
-    def _accept(self) -> str:
-        return METADATA_ONLY if self._kind.metadata_only else JSON_TYPE
 
     def _fail(self, error: KubeError, *, lived: float = 0.0) -> None:
         now = self._monotonic()

@@ -43,6 +43,7 @@ _KINDS: Final = (
     Kind("Pod", plural="pods", selector="runtime"),
     Kind("Node", plural="nodes", namespaced=False, metadata_only=True),
     Kind("Namespace", namespaced=False),
+    Kind("Event.events.k8s.io", "events.k8s.io", "v1", "events", has_status=False),
     Kind("PodGroup", "scheduling.k8s.io"),
     Kind("CompositePodGroup", "scheduling.k8s.io"),
     Kind("Workload", "scheduling.k8s.io", has_status=False),

@@ -13,6 +13,7 @@ import numpy as np
 
 from berth_server.objects.clock import SECOND
 from berth_server.objects.item import Item
+from berth_server.objects.resources import Pod, Run
 from berth_server.placement import answers
 from berth_server.placement.attempts import Attempt, Verdict
 from berth_server.placement.core import Core
@@ -24,6 +25,7 @@ from berth_server.placement.ports import (
     ConflictError,
     KubeError,
     NotFoundError,
+    ObjectRef,
     OutcomeUnknownError,
     RefusedError,
     ThrottledError,
@@ -175,7 +177,8 @@ class Binder:
         core, candidate = self._core, reservation.candidate
         try:
             async with self._room:
-                version = await core.writer.assign(outgoing(item), candidate.name, candidate.uid)
+                with core.tracer.span("bind", parent=self._trace_of(reservation), run_uid=item.uid):
+                    version = await core.writer.assign(outgoing(item), candidate.name, candidate.uid)
         except OutcomeUnknownError as error:
             return self._unknown(reservation, error)
         except KubeError as error:
@@ -196,6 +199,13 @@ class Binder:
         core.metrics.sync["scheduled"].inc()
         waited = (core.clock.wall() - reservation.item.arrival) / SECOND
         core.metrics.run_queue_duration.observe(max(waited, 0.0))
+        item, candidate = reservation.item, reservation.candidate
+        core.recorder.record(
+            ObjectRef(Run.kind, item.namespace, item.name, item.uid),
+            "Scheduled",
+            f"assigned to {candidate.name}",
+            related=ObjectRef(Pod.kind, candidate.namespace, candidate.name, candidate.uid),
+        )
 
     def _unknown(self, reservation: Reservation, error: OutcomeUnknownError) -> _Written:
         core, item = self._core, reservation.item
@@ -227,6 +237,10 @@ class Binder:
         self._drop(reservation, End.REFUSED)
         message = f"Run {item.namespace}/{item.name} was not assigned, by a fault of this server: its log has the rest."
         return _Written(0, PlacementError(Reason.INTERNAL, message))
+
+    def _trace_of(self, reservation: Reservation) -> object:
+        attempt = self._core.attempts.find(reservation.attempt_id)
+        return None if attempt is None else attempt.trace
 
     def _note(self, reservation: Reservation, verdict: Verdict, message: str = "") -> Attempt | None:
         """Tell the attempt whose reservation this is, if it is still in flight, and return it."""

@@ -176,6 +176,21 @@ class Writer(Protocol):
         ...
 
 
+class Recorder(Protocol):
+    """Kubernetes Events for people who look at one object. Never waits, never fails; what is too much is dropped."""
+
+    def record(self, regarding: ObjectRef, reason: str, note: str, *, related: ObjectRef | None = None) -> None:
+        """Tell that `reason` (Scheduled, FailedScheduling) happened to an object, `related` being its candidate."""
+        ...
+
+
+class NoEvents:
+    """The Recorder that tells nobody."""
+
+    def record(self, regarding: ObjectRef, reason: str, note: str, *, related: ObjectRef | None = None) -> None:
+        """See Recorder."""
+
+
 class Service(Protocol):
     """Placement as others see it: the driver in process, and every RPC. Raises `failures.PlacementError` alone."""
 

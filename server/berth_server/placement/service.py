@@ -1,12 +1,13 @@
 """Placement as a whole: the one implementation of `ports.Service`, and how it is put together."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from berth_server.framework.engine import Engine
 from berth_server.objects.clock import Clock
 from berth_server.observability.metrics import Metrics
+from berth_server.observability.tracing import NoTracer, Tracer
 from berth_server.placement import answers
 from berth_server.placement.bind import Binder
 from berth_server.placement.core import Core
@@ -14,7 +15,7 @@ from berth_server.placement.diagnosis import NO_RUNTIME_PODS
 from berth_server.placement.ingest import Ingest, Log
 from berth_server.placement.inspect import Inspector
 from berth_server.placement.plan import Planner
-from berth_server.placement.ports import Store, Writer
+from berth_server.placement.ports import NoEvents, Recorder, Store, Writer
 from berth_server.placement.questions import (
     BindQuestion,
     FilterQuestion,
@@ -49,6 +50,8 @@ class Surroundings:
     instance: str
     standing_at: int | None = None
     as_of: datetime | None = None
+    recorder: Recorder = field(default_factory=NoEvents)
+    tracer: Tracer = field(default_factory=NoTracer)
 
 
 class PlacementService:
@@ -69,6 +72,8 @@ class PlacementService:
             metrics=given.metrics,
             log=given.log,
             queue=PendingQueue({**cures, NO_RUNTIME_PODS: frozenset({ADDED})}, given.jitter),
+            recorder=given.recorder,
+            tracer=given.tracer,
         )
         self.reporter = Reporter(self.core)
         self.work = Work(self.core, self.reporter)
