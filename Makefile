@@ -11,9 +11,16 @@ UV := $(BIN)/uv
 LISTEN ?= 127.0.0.1:50051
 CLUSTER ?= examples/quickstart.yaml
 
+GOLDEN ?= check
+GRPCURL_VERSION := v1.9.3
+
 .PHONY: help
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+	@awk -F ':.*## ' \
+	  '/^# --- / { gsub(/^# --- | -+$$/, ""); printf "\n%s\n", $$0 } \
+	   /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo
+	@echo "Variables: PYTHON=$(PYTHON) LISTEN=$(LISTEN) CLUSTER=$(CLUSTER) GOLDEN=check|update"
 
 # --- environment -------------------------------------------------------------------------------------------------
 
@@ -52,16 +59,22 @@ lock-check: venv ## Fail when a lock no longer satisfies what it was made from
 	@$(UV) pip sync --quiet --python .venv-proto/bin/python --require-hashes requirements-proto.lock
 	@touch $@
 
+# $(call generate,DIRECTORY): what proto/ gives, into DIRECTORY/berth/v1.
+define generate
+PATH="$(CURDIR)/.venv-proto/bin:$$PATH" .venv-proto/bin/python -m grpc_tools.protoc -I proto \
+  --python_out=$(1) --grpc_python_out=$(1) --mypy_out=quiet:$(1) --mypy_grpc_out=quiet,only_async:$(1) proto/berth/v1/*.proto \
+  && rm -f $(1)/berth/v1/resources_pb2_grpc.*
+endef
+
 .PHONY: proto
 proto: .venv-proto/.installed ## Regenerate client/berth/v1 from proto/
 	@rm -f client/berth/v1/*_pb2*
-	@PATH="$(CURDIR)/.venv-proto/bin:$$PATH" .venv-proto/bin/python -m grpc_tools.protoc -I proto \
-	  --python_out=client --grpc_python_out=client --mypy_out=client --mypy_grpc_out=only_async:client proto/berth/v1/*.proto
-	@rm -f client/berth/v1/resources_pb2_grpc.*
+	@$(call generate,client)
 
 .PHONY: proto-check
-proto-check: proto ## Fail when the generated code is not what proto/ gives
-	@git diff --exit-code --stat -- client/berth/v1 && test -z "$$(git status --porcelain -- client/berth/v1)" \
+proto-check: .venv-proto/.installed ## Fail when the generated code is not what proto/ gives
+	@fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; $(call generate,"$$fresh"); \
+	  diff -rq -x __init__.py -x __pycache__ "$$fresh/berth/v1" client/berth/v1 \
 	  || { echo "client/berth/v1 is out of date: run make proto and commit it" >&2; exit 1; }
 	@$(BIN)/buf lint
 
@@ -71,7 +84,7 @@ proto-check: proto ## Fail when the generated code is not what proto/ gives
 lint: venv ## Format, lint, types, layers, spelling, generated code, lock
 	@$(BIN)/ruff format --check --quiet . || { echo "run make format" >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
-	@$(BIN)/lint-imports --no-logo > .lint-imports.out || { cat .lint-imports.out; rm -f .lint-imports.out; exit 1; }; rm -f .lint-imports.out
+	@said=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$said"; exit 1; }
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/codespell
 	@$(MAKE) --no-print-directory proto-check lock-check
@@ -92,19 +105,44 @@ apiserver: venv ## Build the API server that tests run against (8 minutes once),
 	@$(BIN)/python -m tests.cluster.binaries
 
 .PHONY: test-fast
-test-fast: venv ## The tests for a change in progress: fewer random worlds, nothing slow, no API server
-	@$(BIN)/pytest -q -n auto -m "not slow and not cluster"
+test-fast: venv ## The tests for a change in progress: fewer random worlds, nothing slow, no processes, no API server
+	@$(BIN)/pytest -q -n auto -m "not slow and not e2e and not cluster"
 
 .PHONY: bench
 bench: venv ## Measure, and print the table with goals
 	@$(BIN)/python -m benchmarks
 
+# The floors of the base dependencies in pyproject.toml.
+SDK_FLOOR := protobuf==6.31.1 grpcio==1.76.0 grpcio-status==1.76.0 googleapis-common-protos==1.70.0 msgspec==0.19.0
+
+.PHONY: sdk-floor
+sdk-floor: venv ## Import the SDK on the oldest versions of its dependencies
+	@cd client && ../$(UV) run --quiet --isolated --no-project --python ../$(BIN)/python $(SDK_FLOOR:%=--with %) \
+	  python -W error -c 'import berth; print("sdk-floor: ok,", berth.manifest({"kind": "Run"}).WhichOneof("item"))'
+
+.PHONY: ci
+ci: ## Everything that CI runs
+	@.ci/run
+
 # --- try it ------------------------------------------------------------------------------------------------------
 
+.PHONY: demo
+demo: venv ## Serve the quickstart once, and compare the outcome with its golden file (GOLDEN=update rewrites it)
+	@$(BIN)/python examples/demo.py --golden $(GOLDEN)
+
 .PHONY: run
-run: venv ## Serve the quickstart cluster on LISTEN (default 127.0.0.1:50051) until Ctrl-C
-	@exec $(BIN)/berth-server serve --cluster $(CLUSTER) --listen $(LISTEN) --show
+run: venv ## Serve the living quickstart cluster on LISTEN until Ctrl-C, and show what happens
+	@exec $(BIN)/berth-server serve --cluster $(CLUSTER) --play --listen $(LISTEN) --show
+
+$(VENV)/.grpcurl-$(GRPCURL_VERSION): | $(VENV)/.installed
+	@command -v go > /dev/null || { echo "grpcurl is built with Go, which is not here: see https://go.dev/dl" >&2; exit 1; }
+	@echo "building grpcurl $(GRPCURL_VERSION) into $(BIN)"
+	@GOBIN="$(CURDIR)/$(BIN)" GOFLAGS=-trimpath go install github.com/fullstorydev/grpcurl/cmd/grpcurl@$(GRPCURL_VERSION)
+	@touch $@
+
+.PHONY: grpcurl
+grpcurl: $(VENV)/.grpcurl-$(GRPCURL_VERSION) ## Build grpcurl into .venv/bin; needs Go, fails without
 
 .PHONY: clean
 clean: ## Remove what the targets made
-	@rm -rf $(VENV) .venv-proto .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) .venv-proto .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

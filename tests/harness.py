@@ -45,11 +45,16 @@ _MOST_STEPS: Final = 1000
 PROFILE: Final = build("default", (), REGISTRY)
 
 
+def new_metrics() -> Metrics:
+    """Return metrics at zero. Worlds by the thousand share one: making it costs more than a world."""
+    return Metrics(CollectorRegistry(), rejections=PROFILE.reasons)
+
+
 class Harness:
     """One service, its API, and the hand on everything that moves between them.
 
-    `standing`: the clock that judges heartbeats stands still, so only holds, leases and backoffs run. `seen`: kind ->
-    (namespace, name) -> the object as the view was last told of it.
+    `standing`: the clock that judges heartbeats stands still, so only holds, leases and backoffs run. `held`: writes
+    wait for the test. `seen`: kind -> (namespace, name) -> the object as the view was last told of it.
     """
 
     def __init__(
@@ -61,13 +66,14 @@ class Harness:
         engine: Engine | None = None,
         wall: int = NOW,
         tracer: Tracer | None = None,
+        metrics: Metrics | None = None,
+        leader: bool = True,
     ) -> None:
         self.clock = FakeClock(wall=wall)
         self.api = EmbeddedStore(now=lambda: instant(self.clock.wall()))
         self.api.load(objects)
         self.store = GatedStore(self.api, held=held)
-        self.registry = CollectorRegistry()
-        self.metrics = Metrics(self.registry, rejections=PROFILE.reasons)
+        self.metrics = metrics or new_metrics()
         self.log = NullLog()
         self.standing_at = standing_at if standing else None
         self.writer = StatusWriter(self.store, lambda: instant(self.clock.wall()))
@@ -81,6 +87,7 @@ class Harness:
                 log=self.log,
                 jitter=lambda: 0.0,
                 instance="test",
+                leader=leader,
                 standing_at=self.standing_at,
                 tracer=tracer or NoTracer(),
             )
@@ -244,7 +251,7 @@ class Harness:
 
     def metric(self, name: str, **labels: str) -> float:
         """Return the value of a series, 0 if there is none."""
-        return self.registry.get_sample_value(name, labels) or 0.0
+        return self.metrics._registry.get_sample_value(name, labels) or 0.0
 
     # --- questions ---------------------------------------------------------------------------------------------
 

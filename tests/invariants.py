@@ -22,6 +22,7 @@ class Bounds:
     def __init__(self, harness: Harness) -> None:
         self._most: Amounts = {}
         self._initial = _active(harness)
+        self._learn(harness)
 
     def check(self, harness: Harness) -> None:
         """CAP: active in the API and reserved but not active there, together, never exceed what there was."""

@@ -131,6 +131,54 @@ class Client:
             request.hold.FromNanoseconds(round(hold * _NANO))
         return await self._call(self._open.placement.Plan, request)
 
+    async def plan_batch(self, plans: Sequence[placement_pb.PlanRequest]) -> placement_pb.PlanBatchResponse:
+        """Plan strictly one after another: one result each, in order. A failed one does not end the others."""
+        return await self._call(self._open.placement.PlanBatch, placement_pb.PlanBatchRequest(plans=plans))
+
+    async def reserve(
+        self,
+        item: ItemLike,
+        candidate: pb.CandidateRef,
+        *,
+        hold: float | None = None,
+        owner_token: str = "",
+        profile: str = "",
+    ) -> placement_pb.ReserveResponse:
+        """Take room on that candidate for `hold` seconds (30); the same call again renews it.
+
+        Item and candidate need their uid, as a score or filter gave them.
+        """
+        request = placement_pb.ReserveRequest(
+            item=to_item(item), candidate=candidate, owner_token=owner_token, profile=profile
+        )
+        if hold is not None:
+            request.hold.FromNanoseconds(round(hold * _NANO))
+        return await self._call(self._open.placement.Reserve, request)
+
+    async def release(self, reservation_id: str, *, owner_token: str = "") -> bool:
+        """Give the room of a held reservation back; False if there was none."""
+        request = placement_pb.ReleaseRequest(reservation_id=reservation_id, owner_token=owner_token)
+        return (await self._call(self._open.placement.Release, request)).released
+
+    async def bind(
+        self,
+        what: "str | tuple[ItemLike, pb.CandidateRef]",
+        *,
+        attempt_id: str = "",
+        owner_token: str = "",
+    ) -> placement_pb.BindResponse:
+        """Assign what a reservation (by id) names, or an item to a candidate, which is reserved first.
+
+        Answers when the outcome is known. Past the deadline the write goes on being settled; calling again joins it.
+        """
+        request = placement_pb.BindRequest(attempt_id=attempt_id, owner_token=owner_token)
+        if isinstance(what, str):
+            request.reservation_id = what
+        else:
+            item, candidate = what
+            request.target.CopyFrom(placement_pb.BindTarget(item=to_item(item), candidate=candidate))
+        return await self._call(self._open.placement.Bind, request)
+
     async def list_runs(
         self, *, namespace: str = "", phases: Sequence[str] = (), page_size: int = 0, page_token: str = ""
     ) -> inspection_pb.ListRunsResponse:
@@ -148,6 +196,20 @@ class Client:
             namespace=namespace, runtime=runtime, page_size=page_size, page_token=page_token
         )
         return await self._call(self._open.inspection.ListCandidates, request)
+
+    async def list_reservations(
+        self, *, namespace: str = "", page_size: int = 0, page_token: str = ""
+    ) -> inspection_pb.ListReservationsResponse:
+        """List the room that is taken and not yet seen as assigned, oldest first, one page."""
+        request = inspection_pb.ListReservationsRequest(namespace=namespace, page_size=page_size, page_token=page_token)
+        return await self._call(self._open.inspection.ListReservations, request)
+
+    async def list_pending(
+        self, *, namespace: str = "", page_size: int = 0, page_token: str = ""
+    ) -> inspection_pb.ListPendingResponse:
+        """List what waits in the queue, next first, one page."""
+        request = inspection_pb.ListPendingRequest(namespace=namespace, page_size=page_size, page_token=page_token)
+        return await self._call(self._open.inspection.ListPending, request)
 
     async def server_info(self) -> inspection_pb.GetServerInfoResponse:
         """Tell version, role, ages of the views, profiles and counts of the server that answers."""

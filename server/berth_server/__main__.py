@@ -56,14 +56,15 @@ def serve(**flags: Any) -> None:
 def _end_at_once_on_signals() -> None:
     """Until something is served there is nothing to end in order.
 
-    A handler, not SIG_DFL: in a container we may be process 1, which gets no signal that it does not handle.
+    The system ends us itself, so that no long read or import delays it. Only process 1, as we are in a container, it
+    does not: there a handler is needed.
     """
 
     def end(number: int, _frame: FrameType | None) -> None:
         os._exit(128 + number)
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, end)
+        signal.signal(number, end if os.getpid() == 1 else signal.SIG_DFL)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ class DeafStore:
 
     async def watch(self, kind: str, since: int) -> AsyncIterator[WatchEvent]:
         """See Store."""
-        nothing: tuple[WatchEvent, ...] = ()
-        for event in nothing:
+        events: tuple[WatchEvent, ...] = ()
+        for event in events:
             yield event
 
     def age(self, kind: str) -> float:

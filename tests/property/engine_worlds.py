@@ -1,7 +1,7 @@
 """Shows a world of plain Kubernetes JSON to the engine, by the same way as a cluster."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -27,7 +27,7 @@ def micros(moment: datetime) -> int:
     return (moment - EPOCH) // timedelta(microseconds=1)
 
 
-def listing(kind: str, objects: list[Mapping[str, Any]], version: int = 1) -> Listing:
+def listing(kind: str, objects: Sequence[Mapping[str, Any]], version: int = 1) -> Listing:
     """Return the objects of one kind as an API server lists them."""
     resources = [decode(kind, json.dumps(thing).encode()) for thing in objects if thing["kind"] == kind]
     return Listing(kind, version, resources)

@@ -44,6 +44,8 @@ def engine_verdict(reader: Reader, world: World, key: tuple[str, str]) -> Verdic
         return Verdict(word, {}, {}, None, 0, 0, "")
     cycle = reader.look(item)
     codes = cycle.filter()
+    alone = [cycle.judge(row) for row in range(0, len(codes), 7)]
+    assert alone == codes[::7].tolist(), "a row is judged otherwise alone than among all"
     ranked = cycle.score((codes == 0).nonzero()[0])
     names = cycle.view.columns.names
     engine = reader.engine("")

@@ -133,7 +133,9 @@ class RunSummary(_message.Message):
     fault: _builtins.str
     """Why the spec can't be judged, if so: a reason such as InvalidResources or UnsupportedField."""
     @_builtins.property
-    def key(self) -> _resources_pb2.ObjectKey: ...
+    def key(self) -> _resources_pb2.ObjectKey:
+        """`min_resource_version` is the version that the view has."""
+
     @_builtins.property
     def assigned(self) -> _resources_pb2.CandidateRef:
         """Set while it is assigned."""

@@ -498,7 +498,7 @@ class PlanResponse(_message.Message):
     def diagnosis(self) -> _resources_pb2.Diagnosis: ...
     @_builtins.property
     def best(self) -> _containers.RepeatedCompositeFieldContainer[_resources_pb2.ScoredCandidate]:
-        """The best candidates, best first, at most 3."""
+        """Dry runs only: the best candidates, best first, at most 3. (Ranking all costs more than choosing one.)"""
 
     @_builtins.property
     def reserved(self) -> _resources_pb2.Reservation: ...

@@ -5,6 +5,7 @@ signal ends the process at once, and so does the first one before there is a ser
 """
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -72,6 +73,9 @@ async def _serve(settings: Settings, config: Config, log: Any) -> _Stopping:
         if not await _done_before(stopping, parts.service.start()):
             await server.stop(0)
             return stopping
+        # What was read stays for as long as the server lives: the collector need not look at it again.
+        gc.collect()
+        gc.freeze()
         await server.set_synced(synced=True)
         await server.set_writer(writer=settings.role == "scheduler")
         log.info("serving", listen=[str(address) for address in server.addresses], cluster=parts.origin)
@@ -93,12 +97,17 @@ async def _run_until(stopping: _Stopping, settings: Settings, parts: Parts, serv
     await stopping.wait()
     log.info("stopping")
     await _cancel(ended_first)
-    closing = asyncio.create_task(server.stop(GRACE_SECONDS))
+    closing = asyncio.create_task(_close(server))
     if driver is not None:
         await driver.settle()
     await parts.service.drain()
     await closing
     await _cancel(background)
+
+
+async def _close(server: RpcServer) -> None:
+    await server.drain()
+    await server.stop(GRACE_SECONDS)
 
 
 async def _done_before(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from prometheus_client import CollectorRegistry
 
-from berth_server.app.gauges import Gauges
 from berth_server.app.traced import TracedEngine
+from berth_server.app.upkeep import upkeep
 from berth_server.config.file import Config
 from berth_server.config.settings import KUBERNETES, Settings
 from berth_server.framework.engine import Engine
@@ -106,6 +106,7 @@ def build_parts(settings: Settings, config: Config, log: Any) -> Parts:
             log=log,
             jitter=random.random,
             instance=instance,
+            leader=settings.role == "scheduler",
             standing_at=None if cluster.standing_at is None else micros(format_time(cluster.standing_at)),
             as_of=cluster.standing_at,
             recorder=cluster.recorder,
@@ -115,7 +116,7 @@ def build_parts(settings: Settings, config: Config, log: Any) -> Parts:
     background = {
         "time": service.work.keep_time,
         "settler": service.settler.run,
-        "gauges": Gauges(service, metrics, clock).run,
+        "upkeep": lambda: upkeep(service),
         **cluster.background,
     }
     return Parts(service, metrics, registry, cluster.origin, background, cluster.play, cluster.connection, tracer)

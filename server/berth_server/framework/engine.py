@@ -4,12 +4,11 @@ Two ways lead to a choice. The full one asks every plugin about every row; the s
 without ranking the rest, where one plugin alone decides. They agree, and a property test holds both to it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from berth_server.framework.classes import ClassCache
 from berth_server.framework.contracts import MAX_NODE_SCORE, Codes, Filter, PluginError, Prepared
@@ -82,14 +81,13 @@ class Cycle:
                 left = feasible if isinstance(rows, slice) else rows[feasible]
         return codes
 
+    def judge(self, row: int) -> int:
+        """Return what `filter` says of one row."""
+        return next(self._rejections(row), 0)
+
     def filter_all(self, row: int) -> list[int]:
         """Ask every filter about one row: the codes, as in `filter`, of all that reject it."""
-        found = []
-        for plugin, offset, prepared in self.speakers.filters:
-            verdict = int(guarded(plugin.NAME, plugin.filter, prepared, self.view, np.array([row]))[0])
-            if verdict:
-                found.append(verdict + offset)
-        return found
+        return list(self._rejections(row))
 
     def detail(self, row: int, code: int) -> str:
         """Say for people why `row` has that code."""
@@ -131,6 +129,14 @@ class Cycle:
         measures = guarded(plugin.NAME, plugin.measure, prepared, self.view, ALL, codes == 0)
         return int(guarded(plugin.NAME, plugin.leader, prepared, self.view, measures))
 
+    def _rejections(self, row: int) -> Iterator[int]:
+        """Ask one filter after another about one row."""
+        only = slice(row, row + 1)
+        for plugin, offset, prepared in self.speakers.filters:
+            verdict = int(guarded(plugin.NAME, plugin.filter, prepared, self.view, only)[0])
+            if verdict:
+                yield verdict + offset
+
     def _of_code(self, code: int) -> tuple[Filter, int, Prepared]:
         for plugin, offset, prepared in self.speakers.filters:
             if offset < code <= offset + len(plugin.REASONS):
@@ -158,9 +164,10 @@ class Engine:
         return Decision(cycle.choose(codes), np.bincount(codes, minlength=1).tolist())
 
 
-def _checked(plugin: str, values: NDArray[Any], count: int) -> Int64s:
-    if values.dtype != np.int64 or values.shape != (count,):
-        raise PluginError(plugin, f"a score must be int64[{count}], not {values.dtype}{list(values.shape)}")
+def _checked(plugin: str, values: Any, count: int) -> Int64s:
+    if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.shape != (count,):
+        found = f"{values.dtype}{list(values.shape)}" if isinstance(values, np.ndarray) else type(values).__name__
+        raise PluginError(plugin, f"a score must be int64[{count}], not {found}")
     if values.min() < 0 or values.max() > MAX_NODE_SCORE:
         raise PluginError(plugin, f"a score is outside 0..{MAX_NODE_SCORE}")
     return values

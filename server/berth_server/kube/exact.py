@@ -7,22 +7,12 @@ capacity must not be off by a few bytes. This module must not know which field i
 import math
 from typing import Any, Final
 
-import msgspec
-
 _EXACT: Final = 2**53
 _SCALARS: Final = frozenset({str, int, bool, type(None)})
 
 
 class InexactError(ValueError):
     """A value that JSON can't say, or not exactly. The message is one clause that starts with the value's path."""
-
-
-def manifest_json(value: dict[str, Any]) -> bytes:
-    """Return a manifest as JSON bytes; whole doubles, the only integers of a protobuf Struct, become integers.
-
-    Raises InexactError for a double of 2^53 or more, for infinity and NaN, a key that is not a string, another type.
-    """
-    return msgspec.json.encode(plain(value))
 
 
 def plain(value: Any, path: str = "") -> Any:

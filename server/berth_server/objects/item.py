@@ -72,4 +72,4 @@ class Item:
     @property
     def holds_capacity(self) -> bool:
         """Whether its requests count on the candidate that it names."""
-        return self.stage in {Stage.ACTIVE, Stage.UNKNOWN} and self.assigned
+        return self.assigned and self.stage not in (Stage.PENDING, Stage.TERMINAL)

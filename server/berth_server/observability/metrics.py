@@ -22,17 +22,13 @@ WAKEUP_SOURCES: Final = ("runtime_pod", "capacity_released")
 ACTIVATION_CAUSES: Final = (
     "run_eligible",
     "run_changed",
-    "retry_delay_over",
     "reservation_ended",
-    "leader_start",
-    "freshness",
     "affinity_target",
     "anti_affine_run_gone",
     "workspace",
-    "node",
     "sweep",
 )
-CYCLE_PHASES: Final = ("snapshot", "prefilter", "filter", "score", "reserve", "bind")
+CYCLE_PHASES: Final = ("decide", "bind")
 QUEUES: Final = ("active", "backoff", "unschedulable", "gated")
 RESOURCE_OF_KIND: Final = MappingProxyType(
     {"Run": "runs", "Pod": "pods", "PersistentWorkspace": "persistentworkspaces", "Node": "nodes"}

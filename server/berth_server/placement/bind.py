@@ -9,8 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from berth_server.objects.clock import SECOND
 from berth_server.objects.item import Item
 from berth_server.objects.resources import Pod, Run
@@ -152,7 +150,7 @@ class Binder:
             now = core.state.candidate_named(item.namespace, candidate.name)
             lost = stale_target(item, target, now.uid if now is not None and now.uid != candidate.uid else "")
             raise self._lost(reservation, End.CANDIDATE_GONE, lost)
-        code = int(cycle.filter(np.array([row]))[0])
+        code = cycle.judge(row)
         if code:
             rejection = rejection_at(cycle, row, code)
             core.metrics.reservation_conflicts["bind"].inc()
@@ -175,6 +173,7 @@ class Binder:
 
     async def _write(self, reservation: Reservation, item: Item) -> _Written:
         core, candidate = self._core, reservation.candidate
+        began = core.clock.monotonic()
         try:
             async with self._room:
                 with core.tracer.span("bind", parent=self._trace_of(reservation), run_uid=item.uid):
@@ -187,6 +186,7 @@ class Binder:
             # A bug, and before anything was sent: whatever comes later the writer calls an unknown outcome.
             core.log.exception("bind failed by a bug", run_uid=item.uid, namespace=item.namespace)
             return self._failed(reservation, error)
+        core.metrics.cycle_duration["bind"].observe(core.clock.monotonic() - began)
         self.count_scheduled(reservation)
         self._note(reservation, Verdict.BOUND)
         core.reservations.succeeded(reservation, version)

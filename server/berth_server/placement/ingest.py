@@ -169,7 +169,8 @@ class Ingest:
         view, metadata, version = self.views[kind], resource.metadata, version_of(resource)
         key = (metadata.namespace, metadata.name)
         uid, held_version = view.held.get(key, ("", 0))
-        if uid == metadata.uid and version < held_version:
+        if version < held_version:
+            # Whatever its UID: versions of one kind are one sequence, so it was before the one that is held.
             return
         if uid and uid != metadata.uid:
             # Deleted and created again while nobody looked: the watch may show it as one modification.

@@ -69,6 +69,7 @@ class Inspector:
         self, *, namespace: str, page_size: int, page_token: str
     ) -> answers.Page[answers.ReservationInfo]:
         """See ports.Inspection."""
+        self._core.reader.lead()
         self._core.reader.let_time_pass()
         held = [each for each in self._core.reservations if not namespace or each.item.namespace == namespace]
         return _page(
@@ -84,6 +85,7 @@ class Inspector:
         self, *, namespace: str, page_size: int, page_token: str
     ) -> answers.Page[answers.PendingItem]:
         """See ports.Inspection."""
+        self._core.reader.lead()
         rows = [row for row in self._work.pending() if not namespace or row.namespace == namespace]
         numbered = {id(row): f"{number:09d}" for number, row in enumerate(rows)}
         return _page(

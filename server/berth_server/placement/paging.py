@@ -1,7 +1,6 @@
 """Page tokens: opaque to callers, bound to what they page through, and without any state kept here."""
 
 import base64
-import binascii
 from bisect import bisect_right
 from collections.abc import Sequence
 
@@ -24,7 +23,7 @@ def decode(token: str, scope: str) -> str:
         return ""
     try:
         found, separator, after = base64.b64decode(token, altchars=b"-_", validate=True).decode().partition(_SEPARATOR)
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # no ASCII, no base64, no UTF-8
         separator, found, after = "", "", ""
     if not separator:
         description = "must be empty or the next_page_token of an earlier answer"

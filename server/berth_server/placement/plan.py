@@ -86,11 +86,13 @@ class Planner:
         held = core.reservations.of_item(item.uid)
         if held is not None:
             return self._reserved_before(cycle, held, question.owner, attempt)
+        began = core.clock.monotonic()
         try:
             decision = core.reader.engine(question.read.profile).decide(cycle)
         except PluginError:
             _note(attempt, Verdict.SELECTION_ERROR)
             raise
+        core.metrics.cycle_duration["decide"].observe(core.clock.monotonic() - began)
         diagnosis = summarize(cycle, decision.counts)
         self._count(diagnosis)
         if decision.row < 0:
@@ -108,7 +110,7 @@ class Planner:
         """
         core, item = self._core, cycle.item
         attempt = core.attempts.find(attempt_id)
-        code = int(cycle.filter(np.array([row]))[0])
+        code = cycle.judge(row)
         if code:
             _note(attempt, Verdict.CONFLICT)
             core.metrics.reservation_conflicts["reserve"].inc()

@@ -22,6 +22,7 @@ from berth_server.placement.failures import FieldViolation, PlacementError, Reas
 from berth_server.placement.ingest import KINDS, Ingest
 from berth_server.placement.questions import (
     CandidateRef,
+    Consistency,
     ExistingRun,
     FilterQuestion,
     HypotheticalRun,
@@ -90,6 +91,15 @@ class Reader:
                 retry_after=0.0,
             )
         return self._state.items[uid]
+
+    def lead(self) -> None:
+        """Raise PlacementError NOT_LEADER unless this replica decides."""
+        if not self.identity.leader:
+            raise PlacementError(
+                Reason.NOT_LEADER,
+                "this replica reads and decides nothing: call the leader, or ask Filter or Score with"
+                " read.consistency CONSISTENCY_ANY.",
+            )
 
     def engine(self, profile: str) -> Engine:
         """Return the engine of that profile, "" for the default. Raises PlacementError INVALID_FIELD."""
@@ -179,6 +189,8 @@ class Reader:
     # --- inner ----------------------------------------------------------------------------------------------------
 
     def _check_view(self, read: ReadOptions) -> None:
+        if read.consistency is Consistency.LEADER:
+            self.lead()
         if not self._ingest.synced:
             raise PlacementError(Reason.NOT_SYNCED, "the server has not read the whole cluster yet: try again shortly.")
         age = self.view_age()

@@ -1,7 +1,5 @@
 """Reserve and Release: room on a candidate that the caller names. Synchronous between the look and the record."""
 
-import numpy as np
-
 from berth_server.framework.engine import Cycle
 from berth_server.objects.item import Item
 from berth_server.placement import answers
@@ -70,7 +68,7 @@ class Reserver:
         if held.state is not State.HELD:
             raise _in_progress(held)
         row = row_of(cycle, question.candidate)
-        code = int(cycle.filter(np.array([row]))[0])
+        code = cycle.judge(row)
         if code:
             core.reservations.drop(held, End.REJECTED)
             core.metrics.reservation_conflicts["reserve"].inc()

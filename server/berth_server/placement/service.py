@@ -48,6 +48,7 @@ class Surroundings:
     log: Log
     jitter: Jitter
     instance: str
+    leader: bool = True
     standing_at: int | None = None
     as_of: datetime | None = None
     recorder: Recorder = field(default_factory=NoEvents)
@@ -64,7 +65,7 @@ class PlacementService:
         self.core = Core(
             state=state,
             ingest=ingest,
-            reader=Reader(ingest, given.engines, given.clock, Identity(given.instance)),
+            reader=Reader(ingest, given.engines, given.clock, Identity(given.instance, leader=given.leader)),
             reservations=Reservations(state, self._reservation_ended),
             store=given.store,
             writer=given.writer,
@@ -106,32 +107,39 @@ class PlacementService:
 
     async def plan(self, question: PlanQuestion) -> answers.PlanAnswer:
         """See ports.Service."""
+        self.core.reader.lead()
         return await self._planner.plan(question)
 
     async def plan_batch(
         self, batch: Sequence[PlanQuestion | answers.Failure]
     ) -> Sequence[answers.PlanAnswer | answers.Failure]:
         """See ports.Service."""
+        self.core.reader.lead()
         return await self._planner.plan_batch(batch)
 
     async def reserve(self, question: ReserveQuestion) -> answers.ReserveAnswer:
         """See ports.Service."""
+        self.core.reader.lead()
         return await self._reserver.reserve(question)
 
     async def release(self, question: ReleaseQuestion) -> bool:
         """See ports.Service."""
+        self.core.reader.lead()
         return await self._reserver.release(question)
 
     async def bind(self, question: BindQuestion) -> answers.BindAnswer:
         """See ports.Service."""
+        self.core.reader.lead()
         return await self._binder.bind(question)
 
     async def pop(self, *, max_items: int, wait: float) -> Sequence[answers.PoppedItem]:
         """See ports.Service."""
+        self.core.reader.lead()
         return await self.work.pop(max_items=max_items, wait=wait)
 
     async def done(self, attempt_id: str) -> None:
         """See ports.Service."""
+        self.core.reader.lead()
         await self.work.done(attempt_id)
 
     def _bind_landed(self, reservation: Reservation) -> None:

@@ -36,7 +36,10 @@ class _Scale:
 
     factor: Int64s
     limit: Int64s
-    """int64[R, 1]: the most units whose product with every factor, summed over all resources, is at most 2^62."""
+    """int64[R, N]: the most units whose product with that factor, summed over all resources, is at most 2^62. A load
+    beyond it is larger than any within, whatever the rows."""
+    limit_of_all: Int64s
+    """int64[R]: the smallest limit."""
 
 
 class LoadOrder:
@@ -64,10 +67,10 @@ class LoadOrder:
             capacity = self._columns.capacity[:, rows]
             ratios = np.divide(units, capacity, out=np.zeros(units.shape), where=capacity > 0)
             return [ratios.max(axis=0, initial=0.0), ratios.sum(axis=0)]
-        if (units.max(axis=1, initial=0) <= self._scale.limit[:, 0]).all():
+        if (units.max(axis=1, initial=0) <= self._scale.limit_of_all).all():
             ratios = units * self._scale.factor[:, rows]
             return [ratios.max(axis=0, initial=0), ratios.sum(axis=0)]
-        beyond = units > self._scale.limit
+        beyond = units > self._scale.limit[:, rows]
         ratios = np.where(beyond, 0, units) * self._scale.factor[:, rows]
         counts = (beyond & (self._scale.factor[:, rows] > 0)).any(axis=0)
         return [
@@ -181,8 +184,8 @@ def _scale(columns: Columns) -> _Scale | None:
     positive = columns.capacity > 0
     factor = np.floor_divide(denominator, columns.capacity, out=np.zeros_like(columns.capacity), where=positive)
     resources = max(len(columns.resources), 1)
-    limit = 2**62 // (resources * np.maximum(factor.max(axis=1, initial=1, keepdims=True), 1))
-    return _Scale(factor, limit)
+    limit = 2**62 // (resources * np.maximum(factor, 1))
+    return _Scale(factor, limit, limit.min(axis=1, initial=2**62))
 
 
 def _runs(joined: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -21,6 +21,12 @@ class Admission:
         self._limit = limit
         self._in_progress = 0
         self._closed = False
+        self._turned_away = 0
+
+    @property
+    def turned_away(self) -> int:
+        """How many calls came after `close`."""
+        return self._turned_away
 
     @property
     def in_progress(self) -> int:
@@ -33,6 +39,7 @@ class Admission:
 
     def __enter__(self) -> Self:
         if self._closed:
+            self._turned_away += 1
             raise shutting_down()
         if self._in_progress >= self._limit:
             raise PlacementError(

@@ -11,7 +11,7 @@ from berth_server.rpc.codec import decode_inspection, encode_inspection
 
 
 class InspectionServicer(InspectionServiceServicer):
-    """Answers over the inspection that it is given. Raises what that raises; the interceptor maps it."""
+    """Answers over the inspection that it is given. Raises what that raises; the guard maps it."""
 
     def __init__(self, inspection: Inspection) -> None:
         self._inspection = inspection

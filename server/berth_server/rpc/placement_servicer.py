@@ -15,7 +15,7 @@ LOCAL_IDENTITY = "local"
 
 
 class PlacementServicer(PlacementServiceServicer):
-    """Answers over the service that it is given. Raises what the service raises; the interceptor maps it."""
+    """Answers over the service that it is given. Raises what the service raises; the guard maps it."""
 
     def __init__(self, service: Service, deadlines: Deadlines) -> None:
         self._service = service

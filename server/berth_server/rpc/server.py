@@ -1,12 +1,13 @@
 """Builds the gRPC server: services, health, reflection, options, listeners. It must not decide what is healthy."""
 
+import asyncio
 from collections.abc import Sequence
-from typing import Any, Final
+from contextlib import suppress
+from typing import Final, cast
 
 import grpc
 import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 from berth.v1 import inspection_service_pb2, placement_service_pb2
 from berth.v1.inspection_service_pb2_grpc import add_InspectionServiceServicer_to_server
@@ -16,17 +17,20 @@ from berth_server.observability.metrics import Metrics
 from berth_server.placement.ports import Inspection, Service
 from berth_server.rpc.admission import DEFAULT_LIMIT, Admission
 from berth_server.rpc.deadlines import Deadlines
+from berth_server.rpc.guard import CallGuard
 from berth_server.rpc.inspection_servicer import InspectionServicer
-from berth_server.rpc.interceptors import CallInterceptor
 from berth_server.rpc.listeners import check_addresses, open_address
 from berth_server.rpc.placement_servicer import PlacementServicer
+from berth_server.rpc.reflection import SERVICE_NAME as REFLECTION
+from berth_server.rpc.reflection import add_reflection
 
 MAX_REQUEST_BYTES: Final = 4 * 2**20
 MAX_RESPONSE_BYTES: Final = 16 * 2**20
 PLACEMENT: Final = placement_service_pb2.DESCRIPTOR.services_by_name["PlacementService"].full_name
 INSPECTION: Final = inspection_service_pb2.DESCRIPTOR.services_by_name["InspectionService"].full_name
 WRITER: Final = "berth.v1.Writer"  # no service: the health of the one replica that decides
-_REFLECTION_V1: Final = "grpc.reflection.v1.ServerReflection"
+DRAIN_QUIET: Final = 0.1
+DRAIN_LIMIT: Final = 2.0
 _MINUTE: Final = 60_000
 
 OPTIONS: Final = (
@@ -50,15 +54,13 @@ class RpcServer:
     Health of "" is SERVING from start to stop; of the services not before `set_synced(True)`.
     """
 
-    def __init__(
-        self, server: grpc.aio.Server, interceptor: CallInterceptor, addresses: Sequence[ListenAddress]
-    ) -> None:
+    def __init__(self, server: grpc.aio.Server, guard: CallGuard, addresses: Sequence[ListenAddress]) -> None:
         """Wire health into `server`. `addresses`: what it listens on, with real ports."""
         self.addresses = tuple(addresses)
         self._server = server
-        self._interceptor = interceptor
+        self._guard = guard
         self._health = health.aio.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, guard)
 
     async def start(self) -> None:
         """Serve. The services are NOT_SERVING until told otherwise."""
@@ -75,10 +77,25 @@ class RpcServer:
         """Say whether this process decides: it leads, with a fresh view."""
         await self._set_health(WRITER, serving=writer)
 
+    async def drain(self) -> None:
+        """Say NOT_SERVING and refuse new calls, until for a moment none has come; at most DRAIN_LIMIT seconds.
+
+        gRPC cancels, as if it had been begun, a call that comes at the moment at which it stops. A call that is refused
+        here can safely be sent to another replica.
+        """
+        await self._health.enter_graceful_shutdown()
+        self._guard.drain()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_LIMIT):
+                seen = -1
+                while seen != self._guard.turned_away:
+                    seen = self._guard.turned_away
+                    await asyncio.sleep(DRAIN_QUIET)
+
     async def stop(self, grace: float) -> None:
         """Say NOT_SERVING, refuse new calls, let those in progress end for `grace` seconds, then cancel them."""
         await self._health.enter_graceful_shutdown()
-        self._interceptor.drain()
+        self._guard.drain()
         await self._server.stop(grace)
 
     async def _set_health(self, service: str, *, serving: bool) -> None:
@@ -102,24 +119,12 @@ def build_server(
     """
     check_addresses(addresses)
     deadlines = deadlines or Deadlines()
-    interceptor = CallInterceptor(Admission(call_limit), metrics, deadlines)
-    server = grpc.aio.server(interceptors=[interceptor], options=OPTIONS)
-    add_PlacementServiceServicer_to_server(PlacementServicer(service, deadlines), server)
-    add_InspectionServiceServicer_to_server(InspectionServicer(inspection), server)
+    server = grpc.aio.server(options=OPTIONS)
+    guard = CallGuard(server, Admission(call_limit), metrics, deadlines)
+    # The generated code asks a server only to add handlers.
+    registrar = cast("grpc.aio.Server", guard)
+    add_PlacementServiceServicer_to_server(PlacementServicer(service, deadlines), registrar)
+    add_InspectionServiceServicer_to_server(InspectionServicer(inspection), registrar)
     if reflection_enabled:
-        _add_reflection(server)
-    return RpcServer(server, interceptor, [open_address(server, address) for address in addresses])
-
-
-def _add_reflection(server: grpc.aio.Server) -> None:
-    """Serve v1alpha, and under the name of v1 the same handler: the messages are the same on the wire."""
-    names = (PLACEMENT, INSPECTION, health.SERVICE_NAME, reflection.SERVICE_NAME)
-    reflection.enable_server_reflection(names, server)
-    servicer: Any = reflection.aio.ReflectionServicer(names)
-    handler = grpc.stream_stream_rpc_method_handler(
-        servicer.ServerReflectionInfo,
-        request_deserializer=reflection_pb2.ServerReflectionRequest.FromString,
-        response_serializer=reflection_pb2.ServerReflectionResponse.SerializeToString,
-    )
-    methods = {"ServerReflectionInfo": handler}
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_REFLECTION_V1, methods),))
+        add_reflection(registrar, (PLACEMENT, INSPECTION, health.SERVICE_NAME, REFLECTION))
+    return RpcServer(server, guard, [open_address(server, address) for address in addresses])

@@ -111,10 +111,10 @@ def test_labels_are_closed(
 
 def test_phases_of_a_cycle_are_timed(registry: CollectorRegistry, metrics: Metrics) -> None:
     """Histograms begin at half a millisecond."""
-    metrics.cycle_duration["filter"].observe(0.0004)
+    metrics.cycle_duration["decide"].observe(0.0004)
     name = "berth_scheduling_cycle_duration_seconds"
-    assert registry.get_sample_value(f"{name}_bucket", {"phase": "filter", "le": "0.0005"}) == 1
-    assert registry.get_sample_value(f"{name}_count", {"phase": "score"}) == 0
+    assert registry.get_sample_value(f"{name}_bucket", {"phase": "decide", "le": "0.0005"}) == 1
+    assert registry.get_sample_value(f"{name}_count", {"phase": "bind"}) == 0
 
 
 def test_calls_are_counted_by_code(registry: CollectorRegistry, metrics: Metrics) -> None:

@@ -61,7 +61,7 @@ async def lost_bind(*, landed: bool) -> AsyncIterator[tuple[Harness, Sleeper]]:
 
 def scheduled(harness: Harness) -> float:
     """Return what is counted as scheduled."""
-    return harness.registry.get_sample_value("kruntimes_scheduler_sync_total", {"result": "scheduled"}) or 0.0
+    return harness.metric("kruntimes_scheduler_sync_total", result="scheduled")
 
 
 async def test_a_write_that_did_not_land_never_does() -> None:

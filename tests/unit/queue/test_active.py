@@ -80,6 +80,13 @@ def test_a_key_that_returns_waits_for_the_next_round() -> None:
     assert got == ["lone", "b1", "lone", "b2"]
 
 
+def test_listing_goes_on_within_the_round() -> None:
+    """The pool that has just had its turn is last, though its head is the oldest."""
+    active = active_of(key("a1", arrival=1), key("a2", arrival=2), key("b", pool="ns/js", arrival=9))
+    assert active.pop() == "a1"
+    assert list(active.in_order()) == ["b", "a2"]
+
+
 def test_a_pool_that_emptied_loses_its_turn_alone() -> None:
     """A turn of nobody is skipped."""
     gone = key("gone", pool="ns/b", arrival=2)

@@ -27,6 +27,15 @@ def test_a_key_that_left_and_came_back_is_there_once() -> None:
     assert (len(heap), heap.pop(), heap.pop()) == (1, "a", None)
 
 
+def test_moving_a_key_leaves_bounded_garbage() -> None:
+    """A key that only ever moves is never discarded."""
+    heap = LazyHeap[str, int]()
+    for turn in range(1000):
+        heap.push("a", -turn)
+        assert len(heap._heap) <= 67
+    assert heap.head() == (-999, "a")
+
+
 def test_garbage_is_bounded() -> None:
     """Keys that come and go, or move, forever cost no memory; so do those at the end, which no pop reaches."""
     heap = LazyHeap[int, int]()

@@ -48,6 +48,8 @@ def test_a_repeated_event_counts_at_its_newest_place() -> None:
     assert len(log) == 2
     assert log.cured(2, key("a"), FULL_CURES)
     assert not log.cured(2, key("a", pool="ns/js"), FULL_CURES)
+    log.end(1)
+    assert len(log) == 1
 
 
 def test_newest_of_a_kind_survives_the_trimming_of_older_ones() -> None:

@@ -194,11 +194,31 @@ async def test_draining_finishes_calls_refuses_new_ones_and_ends_streams(rig: Ri
 
 async def test_a_call_that_arrives_while_draining_is_told_to_go_elsewhere(rig: Rig) -> None:
     """SHUTTING_DOWN is UNAVAILABLE, which clients retry; probes are still answered."""
-    rig.server._interceptor.drain()
+    rig.server._guard.drain()
     error = await _failure(rig)
     assert error.code() is grpc.StatusCode.UNAVAILABLE
     assert details_of(error)["ErrorInfo"].reason == "SHUTTING_DOWN"
     assert await rig.health("") == "SERVING"
+
+
+async def test_draining_goes_on_while_calls_come(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is refused by us; gRPC would cancel those that come just as it stops. It ends when none has come."""
+    monkeypatch.setattr("berth_server.rpc.server.DRAIN_LIMIT", 60)
+    monkeypatch.setattr("berth_server.rpc.server.DRAIN_QUIET", 0.5)
+    draining = asyncio.ensure_future(rig.server.drain())
+    reasons = set()
+    for _ in range(20):
+        reasons.add(details_of(await _failure(rig))["ErrorInfo"].reason)
+        assert not draining.done()
+    assert reasons == {"SHUTTING_DOWN"}
+    await asyncio.wait_for(draining, 30)
+
+
+async def test_draining_has_a_limit(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A caller that never gives up does not hold the process."""
+    monkeypatch.setattr("berth_server.rpc.server.DRAIN_LIMIT", 0.01)
+    monkeypatch.setattr("berth_server.rpc.server.DRAIN_QUIET", 3600)
+    await asyncio.wait_for(rig.server.drain(), 30)
 
 
 async def test_a_grace_that_ends_cancels_what_is_left(rig: Rig) -> None:

@@ -69,11 +69,29 @@ async def test_reflection_lists_the_services(rig: Rig, version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["v1alpha", "v1"])
-async def test_reflection_describes_a_service(rig: Rig, version: str) -> None:
-    """A client without proto files can learn the messages."""
-    request = reflection_pb2.ServerReflectionRequest(file_containing_symbol=PLACEMENT)
+@pytest.mark.parametrize(
+    "symbol",
+    [
+        pytest.param(PLACEMENT, id="service"),
+        pytest.param(f"{PLACEMENT}.Score", id="method"),
+        pytest.param("berth.v1.ScoreRequest", id="message"),
+        pytest.param("berth.v1.ScoreRequest.limit", id="field"),
+        pytest.param("berth.v1.BindOutcome", id="enum"),
+    ],
+)
+async def test_reflection_describes_every_symbol(rig: Rig, version: str, symbol: str) -> None:
+    """A client without proto files can learn services and messages by any name in them."""
+    request = reflection_pb2.ServerReflectionRequest(file_containing_symbol=symbol)
     response = await _reflect(rig, version, request)
     assert any(b"PlacementService" in each for each in response.file_descriptor_response.file_descriptor_proto)
+
+
+@pytest.mark.parametrize("symbol", ["berth.v1.PlacementService.Nope", "nope"])
+async def test_reflection_says_what_it_does_not_know(rig: Rig, symbol: str) -> None:
+    """As an answer, so that the stream goes on."""
+    request = reflection_pb2.ServerReflectionRequest(file_containing_symbol=symbol)
+    response = await _reflect(rig, "v1", request)
+    assert response.error_response.error_code == grpc.StatusCode.NOT_FOUND.value[0]
 
 
 @pytest.mark.parametrize("version", ["v1alpha", "v1"])
