@@ -98,11 +98,16 @@ format: venv ## Format the code
 
 .PHONY: test
 test: venv ## Every test that this machine can run
-	@$(BIN)/pytest -q -n auto
+	@$(BIN)/pytest -q -n auto -m "not cluster"
+	@$(BIN)/pytest -q -m cluster  # one API server for all of them, so one process
+
+.PHONY: apiserver
+apiserver: venv ## Build the API server that tests run against (8 minutes once), or find it in KUBEBUILDER_ASSETS
+	@$(BIN)/python -m tests.cluster.binaries
 
 .PHONY: test-fast
-test-fast: venv ## The tests for a change in progress: fewer random worlds, nothing slow, no processes
-	@$(BIN)/pytest -q -n auto -m "not slow and not e2e"
+test-fast: venv ## The tests for a change in progress: fewer random worlds, nothing slow, no processes, no API server
+	@$(BIN)/pytest -q -n auto -m "not slow and not e2e and not cluster"
 
 .PHONY: bench
 bench: venv ## Measure, and print the table with goals

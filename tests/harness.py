@@ -21,6 +21,7 @@ from berth_server.objects.decode import decode
 from berth_server.objects.item import Item
 from berth_server.objects.resources import RUNTIMED_READY
 from berth_server.observability.metrics import Metrics
+from berth_server.observability.tracing import NoTracer, Tracer
 from berth_server.placement import answers
 from berth_server.placement.ingest import KINDS
 from berth_server.placement.ports import EventType, ObjectRef, WatchEvent
@@ -66,6 +67,7 @@ class Harness:
         standing_at: int = NOW,
         engine: Engine | None = None,
         wall: int = NOW,
+        tracer: Tracer | None = None,
         metrics: Metrics | None = None,
         leader: bool = True,
     ) -> None:
@@ -89,6 +91,7 @@ class Harness:
                 instance="test",
                 leader=leader,
                 standing_at=self.standing_at,
+                tracer=tracer or NoTracer(),
             )
         )
         self.core = self.service.core

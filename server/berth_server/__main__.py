@@ -30,6 +30,10 @@ def main() -> None:
 @click.option("--config", help="The configuration file.")
 @click.option("--log-format", help="json or text (default: text on a terminal).")
 @click.option("--reflection", help="true (default) or false: whether grpcurl can list services.")
+@click.option("--kubeconfig", help="The kubeconfig file (default: KUBECONFIG, the Pod's own, ~/.kube/config).")
+@click.option("--context", help="The context in it (default: its current one).")
+@click.option("--events", help="on (default) or off: whether Kubernetes Events are written.")
+@click.option("--traces", help="otlp or off (default): where spans go; otlp needs the extra otel.")
 @click.option("--show", is_flag=True, default=None, help="Print where everything is once it is served.")
 def serve(**flags: Any) -> None:
     """Serve until Ctrl-C."""

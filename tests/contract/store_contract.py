@@ -309,6 +309,15 @@ class StoreContract:
         assert after["status"]["hostIP"] == "10.0.0.1"
         assert condition.items() <= after["status"]["conditions"][0].items()
 
+    async def test_a_read_gives_one_object_as_it_is(self, subject: Subject) -> None:
+        """It is what the last write made; a name that nobody has is not found."""
+        run = await subject.store.create(subject.run("a"))
+        patched = await subject.store.patch_status(ref_of(run), {"phase": "Pending"}, version=version(run))
+        assert await subject.store.read(ref_of(run)) == patched
+        await subject.store.delete(ref_of(run))
+        with pytest.raises(NotFoundError):
+            await subject.store.read(ref_of(run))
+
     async def test_a_watch_tells_all_that_happens_after_its_version(self, subject: Subject) -> None:
         """In order, with growing versions, also what happened before it began; a deletion carries the last state."""
         await subject.store.create(subject.run("before"))

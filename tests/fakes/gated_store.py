@@ -27,8 +27,9 @@ class HeldWrite:
 
 
 class GatedStore:
-    """Implements `placement.ports.Store` over an API. `failures` are raised by the next writes, which do not land.
+    """Implements `placement.ports.Store` over an API, with the failures that the test puts there.
 
+    `failures` are raised by the next writes, which do not land, `read_failures` by the next reads.
     `assigned` counts the assignments that landed by (Run UID, attempt); `written` counts all writes that landed. While
     `held` is true a write waits in `writes` for the test.
     """
@@ -40,6 +41,7 @@ class GatedStore:
         self.writes: list[HeldWrite] = []
         self.late: list[HeldWrite] = []
         self.failures: list[Exception] = []
+        self.read_failures: list[KubeError] = []
         self.assigned: Counter[tuple[str, int]] = Counter()
         self.written = 0
 
@@ -56,6 +58,12 @@ class GatedStore:
     def age(self, kind: str) -> float:
         """See Store; as old as the test says."""
         return self.seconds_old
+
+    async def read(self, ref: ObjectRef) -> Resource:
+        """See Store."""
+        if self.read_failures:
+            raise self.read_failures.pop(0)
+        return await self.api.read(ref)
 
     async def patch_status(self, ref: ObjectRef, status: Mapping[str, Any], *, version: int) -> Resource:
         """See Store."""

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from berth_server.objects.resources import Resource
-from berth_server.placement.ports import Listing, ObjectRef, WatchEvent
+from berth_server.placement.ports import Listing, NotFoundError, ObjectRef, WatchEvent
 
 
 class DeafStore:
@@ -23,6 +23,10 @@ class DeafStore:
     def age(self, kind: str) -> float:
         """See Store."""
         return 0.0
+
+    async def read(self, ref: ObjectRef) -> Resource:
+        """See Store."""
+        raise NotFoundError(f"{ref} is not there")
 
     async def patch_status(self, ref: ObjectRef, status: Mapping[str, Any], *, version: int) -> Resource:
         """See Store."""

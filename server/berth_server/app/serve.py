@@ -15,11 +15,11 @@ from typing import Any, Final
 import structlog
 
 from berth_server.app.console import Console
-from berth_server.app.upkeep import upkeep
 from berth_server.app.wiring import Parts, StartError, build_parts
 from berth_server.config.file import Config
 from berth_server.config.settings import Settings
 from berth_server.driver.loop import Driver
+from berth_server.kube.connection import CredentialsError
 from berth_server.kube.documents import ManifestError
 from berth_server.observability.collector import reading_much
 from berth_server.observability.exposition import ExpositionError, serve_metrics
@@ -44,7 +44,7 @@ def serve(settings: Settings, config: Config) -> None:
     log = structlog.get_logger()
     try:
         stopping = asyncio.run(_serve(settings, config, log))
-    except (ListenError, ManifestError, ExpositionError) as error:
+    except (CredentialsError, ListenError, ManifestError, ExpositionError) as error:
         raise StartError(str(error)) from None
     if stopping.failed:
         sys.exit(1)
@@ -65,6 +65,10 @@ async def _serve(settings: Settings, config: Config, log: Any) -> _Stopping:
         if settings.metrics_listen is not None:
             endpoint = serve_metrics(parts.registry, settings.metrics_listen.host, settings.metrics_listen.port)
             stack.callback(endpoint.close)
+        if parts.tracer is not None:
+            stack.callback(parts.tracer.close)
+        if parts.connection is not None:
+            await stack.enter_async_context(parts.connection)
         stopping = _listen_for_signals()
         await server.start()
         stack.push_async_callback(parts.service.stop)
@@ -86,13 +90,7 @@ async def _run_until(stopping: _Stopping, settings: Settings, parts: Parts, serv
     def supervised(name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return _supervised(name, work, stopping, log)
 
-    background = [
-        supervised("ingest", parts.service.follow()),
-        supervised("time", parts.service.work.keep_time()),
-        supervised("upkeep", upkeep(parts.service)),
-    ]
-    if parts.play is not None:
-        background.append(supervised("play", parts.play.run()))
+    background = [supervised(name, begin()) for name, begin in parts.background.items()]
     driver = Driver(parts.service, log) if settings.driver == "in-process" else None
     ended_first = [] if driver is None else [supervised("driver", driver.run())]
     if settings.show:

@@ -24,6 +24,10 @@ FILE_SETTINGS: Final = (
     "play",
     "logFormat",
     "reflection",
+    "kubeconfig",
+    "context",
+    "events",
+    "traces",
 )
 
 

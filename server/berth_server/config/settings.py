@@ -29,7 +29,9 @@ class Settings:
 
     `metrics_listen` None: no metrics endpoint. `as_of`: the instant that freshness is judged at (files only).
     `play`: seconds that a Run runs when the cluster of a file is brought to life, None when it is not.
-    `log_format` None: text on a terminal, else JSON. `show`: print what is served at start.
+    `log_format` None: text on a terminal, else JSON. `show`: print what is served at start. `kubeconfig` and `context`
+    say how to reach a real cluster (empty: KUBECONFIG, else the Pod's own credentials, else ~/.kube/config); `events`:
+    whether Kubernetes Events are written there. `traces`: where spans go; `otlp` needs the extra `otel`.
     """
 
     cluster: str = KUBERNETES
@@ -43,6 +45,10 @@ class Settings:
     log_format: Literal["json", "text"] | None = None
     reflection: bool = True
     show: bool = False
+    kubeconfig: str = ""
+    context: str = ""
+    events: bool = True
+    traces: Literal["otlp", "off"] = "off"
 
 
 def resolve(flags: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[Settings, Config]:
@@ -103,6 +109,10 @@ def _contradictions(values: Mapping[str, Any]) -> Iterator[str]:
         for name, text in (("as_of", "--as-of"), ("play", "--play")):
             if values.get(name) is not None:
                 yield f"{text}: is for a cluster from a file: name one with --cluster"
+    else:
+        for name in ("kubeconfig", "context"):
+            if values.get(name) is not None:
+                yield f"--{name}: is for a real cluster: leave out --cluster, or set it to {KUBERNETES}"
     if values.get("role") == "reader" and values.get("driver") == "in-process":
         yield "--driver: a reader does not drive: leave it out, or set it to off"
 
@@ -128,6 +138,11 @@ def _truth(raw: Any) -> bool:
     if not isinstance(raw, str) or raw.lower() not in _TRUTHS:
         raise ValueError(f"must be true or false, not {raw!r}")
     return _TRUTHS[raw.lower()]
+
+
+def _switch(raw: Any) -> bool:
+    """Like a truth; `on` and `off` are what people write, and what YAML makes of them is a boolean."""
+    return raw == "on" if raw in {"on", _OFF} else _truth(raw)
 
 
 def _listen(raw: Any) -> tuple[ListenAddress, ...]:
@@ -170,6 +185,10 @@ _CONVERT: Final[Mapping[str, Callable[[Any], Any]]] = {
     "log_format": _choice("json", "text"),
     "reflection": _truth,
     "show": _truth,
+    "kubeconfig": _text,
+    "context": _text,
+    "events": _switch,
+    "traces": _choice("otlp", _OFF),
 }
 assert {*_CONVERT, "config"} == {each.name for each in fields(Settings)}
 _FILE_KEY: Final = {name: key for name in _CONVERT for key in FILE_SETTINGS if key.lower() == name.replace("_", "")}

@@ -8,7 +8,7 @@ change a stored object in place. It must not interpret an object beyond its meta
 import asyncio
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -81,6 +81,10 @@ class EmbeddedStore:
     def age(self, kind: str) -> float:  # noqa: ARG002 -- as the Protocol has it
         """See Store. Nothing lies between this store and those who watch it."""
         return 0.0
+
+    async def read(self, ref: ObjectRef) -> Resource:
+        """See Store."""
+        return _decoded(ref.kind, self._find(replace(ref, uid="")))
 
     async def patch_status(self, ref: ObjectRef, status: Mapping[str, Any], *, version: int) -> Resource:
         """See Store. A patch that changes nothing succeeds and leaves the version as it is.

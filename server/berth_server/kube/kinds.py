@@ -1,4 +1,4 @@
-"""What the edge knows about kinds: their API group, whether they have a namespace, whether status is a subresource.
+"""What the edge knows about kinds: where their API is, whether they have a namespace, what of them is watched.
 
 A bare kind names exactly one API. Other groups have kinds of the same name (Tekton's Run, Volcano's PodGroup); those
 are kept apart by the name that kubectl uses for them, `Run.tekton.dev`. This module must not know what a kind means.
@@ -10,22 +10,40 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind. `group` is empty for the core API."""
+    """One kind. `group` is empty for the core API; `plural` is empty if it is never asked of an API server."""
 
     name: str
     group: str = ""
+    version: str = "v1"
+    plural: str = ""
     namespaced: bool = True
     has_status: bool = True
     """Whether `status` is written through a subresource and through nothing else."""
+    selector: str = ""
+    """The labels that an object must have to be listed and watched; empty: all are."""
+    metadata_only: bool = False
+    """Only its metadata is asked for: the rest would be sent, and skipped."""
+
+    @property
+    def resource(self) -> str:
+        """Its name in RBAC rules and in sentences: `runs.kruntimes.io`, `pods`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def path(self, namespace: str = "", name: str = "") -> str:
+        """Return the URL path of an object, or of the collection if `name` is empty (everywhere without namespace)."""
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        inside = f"/namespaces/{namespace}" if namespace else ""
+        return f"{root}{inside}/{self.plural}" + (f"/{name}" if name else "")
 
 
 _KINDS: Final = (
-    Kind("Run", "kruntimes.io"),
+    Kind("Run", "kruntimes.io", "v1alpha1", "runs"),
     Kind("Runtime", "kruntimes.io"),
-    Kind("PersistentWorkspace", "kruntimes.io"),
-    Kind("Pod"),
-    Kind("Node", namespaced=False),
+    Kind("PersistentWorkspace", "kruntimes.io", "v1alpha1", "persistentworkspaces"),
+    Kind("Pod", plural="pods", selector="runtime"),
+    Kind("Node", plural="nodes", namespaced=False, metadata_only=True),
     Kind("Namespace", namespaced=False),
+    Kind("Event.events.k8s.io", "events.k8s.io", "v1", "events", has_status=False),
     Kind("PodGroup", "scheduling.k8s.io"),
     Kind("CompositePodGroup", "scheduling.k8s.io"),
     Kind("Workload", "scheduling.k8s.io", has_status=False),

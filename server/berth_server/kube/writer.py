@@ -13,7 +13,7 @@ from typing import Any
 
 from berth_server.kube.conditions import OwnCondition, with_own
 from berth_server.objects.decode import version_of
-from berth_server.objects.resources import Run
+from berth_server.objects.resources import Resource, Run
 from berth_server.objects.timestamps import format_time
 from berth_server.placement.ports import KubeError, OutcomeUnknownError, Outgoing, Store
 
@@ -59,6 +59,18 @@ class StatusWriter:
         over = [OwnCondition(kind, "False", reason, _cut(message)) for kind in ("Running", "Completed")]
         async with self._turn(item, slot):
             return await self._patch(item, slot, status, over)
+
+    async def fence(self, item: Outgoing, sent: int) -> int:
+        """See Writer."""
+        slot = self._supersede(item)
+        # It names the version, so it differs from what is stored, also if that is the text of an earlier fence: a
+        # patch that changes nothing succeeds and keeps no other write out.
+        message = f"the outcome of an assignment at version {sent} was unknown: it is decided again"
+        async with self._turn(item, slot):
+            version = self._written(slot, await self._store.patch_status(item.ref, {"message": message}, version=sent))
+        if version <= sent:
+            raise OutcomeUnknownError("the fence changed nothing", version=sent)
+        return version
 
     async def note(self, item: Outgoing, message: str) -> int | None:
         """See Writer."""
@@ -117,6 +129,9 @@ class StatusWriter:
             raise
         except Exception as error:  # a bug on the way: nobody knows what was sent
             raise OutcomeUnknownError(repr(error), version=version) from error
+        return self._written(slot, written)
+
+    def _written(self, slot: _Slot, written: Resource) -> int:
         slot.version = version_of(written)
         if isinstance(written, Run) and written.status is not None:
             slot.conditions = bytes(written.status.conditions or b"")

@@ -34,6 +34,7 @@ RESOURCE_OF_KIND: Final = MappingProxyType(
     {"Run": "runs", "Pod": "pods", "PersistentWorkspace": "persistentworkspaces", "Node": "nodes"}
 )
 WATCH_RESTART_CAUSES: Final = ("gone", "error", "closed")
+EVENT_RESULTS: Final = ("sent", "dropped", "failed")
 
 ObserveCall = Callable[[str, float], None]
 
@@ -128,6 +129,7 @@ class Metrics:
         self.overcommitted_candidates = self._gauge(
             "berth_overcommitted_candidates", "Candidates whose use exceeds their capacity."
         )
+        self.events = self._counters("berth_events_total", "Kubernetes Events by fate.", "result", EVENT_RESULTS)
         self.scheduled_on_missing_pod = self._gauge(
             "berth_scheduled_on_missing_pod", "Runs in phase Scheduled whose Runtime Pod is gone."
         )

@@ -37,7 +37,7 @@ class Verdict(Enum):
 
 @dataclass(slots=True)
 class Attempt:
-    """One key in flight. `number` names it in the queue; times are monotonic seconds.
+    """One key in flight. `number` names it in the queue; times are monotonic seconds; `trace`: the span of its cycle.
 
     `until`: not before that. `refused`: the version that a conflict proved to be old, 0 if none did.
     """
@@ -52,6 +52,7 @@ class Attempt:
     message: str = ""
     until: float = 0.0
     refused: int = 0
+    trace: object = None
 
 
 class Attempts:

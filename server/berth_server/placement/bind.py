@@ -5,11 +5,13 @@ leaves the write to be settled, and the next call joins it. HELD becomes BINDING
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from berth_server.objects.clock import SECOND
 from berth_server.objects.item import Item
+from berth_server.objects.resources import Pod, Run
 from berth_server.placement import answers
 from berth_server.placement.attempts import Attempt, Verdict
 from berth_server.placement.core import Core
@@ -21,6 +23,7 @@ from berth_server.placement.ports import (
     ConflictError,
     KubeError,
     NotFoundError,
+    ObjectRef,
     OutcomeUnknownError,
     RefusedError,
     ThrottledError,
@@ -45,9 +48,11 @@ class _Written:
 class Binder:
     """Turns reservations into assignments, at most 64 writes at once."""
 
-    def __init__(self, core: Core, reserver: Reserver) -> None:
+    def __init__(self, core: Core, reserver: Reserver, unsettled: Callable[[Reservation], None]) -> None:
+        """`unsettled` is told of every reservation whose write has an unknown outcome."""
         self._core = core
         self._reserver = reserver
+        self._unsettled = unsettled
         self._room = asyncio.Semaphore(MAX_BINDS_IN_FLIGHT)
         self._writes: dict[str, asyncio.Task[_Written]] = {}
 
@@ -171,7 +176,8 @@ class Binder:
         began = core.clock.monotonic()
         try:
             async with self._room:
-                version = await core.writer.assign(outgoing(item), candidate.name, candidate.uid)
+                with core.tracer.span("bind", parent=self._trace_of(reservation), run_uid=item.uid):
+                    version = await core.writer.assign(outgoing(item), candidate.name, candidate.uid)
         except OutcomeUnknownError as error:
             return self._unknown(reservation, error)
         except KubeError as error:
@@ -193,12 +199,20 @@ class Binder:
         core.metrics.sync["scheduled"].inc()
         waited = (core.clock.wall() - reservation.item.arrival) / SECOND
         core.metrics.run_queue_duration.observe(max(waited, 0.0))
+        item, candidate = reservation.item, reservation.candidate
+        core.recorder.record(
+            ObjectRef(Run.kind, item.namespace, item.name, item.uid),
+            "Scheduled",
+            f"assigned to {candidate.name}",
+            related=ObjectRef(Pod.kind, candidate.namespace, candidate.name, candidate.uid),
+        )
 
     def _unknown(self, reservation: Reservation, error: OutcomeUnknownError) -> _Written:
         core, item = self._core, reservation.item
         self._note(reservation, Verdict.RESERVED_BY_OTHER)
         # The writer may know a newer version than the view: what is at it, or below, tells nothing of this write.
         core.reservations.unknown(reservation, max(reservation.version, error.version))
+        self._unsettled(reservation)
         core.ingest.tell()
         core.log.warning("outcome of a bind is unknown", run_uid=item.uid, namespace=item.namespace, reason=str(error))
         return _Written(0, _unconfirmed(item))
@@ -223,6 +237,10 @@ class Binder:
         self._drop(reservation, End.REFUSED)
         message = f"Run {item.namespace}/{item.name} was not assigned, by a fault of this server: its log has the rest."
         return _Written(0, PlacementError(Reason.INTERNAL, message))
+
+    def _trace_of(self, reservation: Reservation) -> object:
+        attempt = self._core.attempts.find(reservation.attempt_id)
+        return None if attempt is None else attempt.trace
 
     def _note(self, reservation: Reservation, verdict: Verdict, message: str = "") -> Attempt | None:
         """Tell the attempt whose reservation this is, if it is still in flight, and return it."""

@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 
 from berth_server.objects.clock import Clock
 from berth_server.observability.metrics import Metrics
+from berth_server.observability.tracing import NoTracer, Tracer
 from berth_server.placement.attempts import Attempts
 from berth_server.placement.ingest import Ingest, Log
-from berth_server.placement.ports import Writer
+from berth_server.placement.ports import NoEvents, Recorder, Store, Writer
 from berth_server.placement.read import Reader
 from berth_server.queue.pending import PendingQueue
 from berth_server.state.cluster import ClusterState
@@ -21,9 +22,12 @@ class Core:
     ingest: Ingest
     reader: Reader
     reservations: Reservations
+    store: Store
     writer: Writer
     clock: Clock
     metrics: Metrics
     log: Log
     queue: PendingQueue
     attempts: Attempts = field(default_factory=Attempts)
+    recorder: Recorder = field(default_factory=NoEvents)
+    tracer: Tracer = field(default_factory=NoTracer)

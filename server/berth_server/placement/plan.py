@@ -69,7 +69,15 @@ class Planner:
     def _decide(self, item: Item, question: PlanQuestion) -> answers.PlanAnswer:
         core = self._core
         attempt = core.attempts.of(question.attempt_id, item.uid)
-        cycle = core.reader.look(item, question.read.profile)
+        with core.tracer.span("scheduling_cycle", run_uid=item.uid) as trace:
+            if attempt is not None:
+                attempt.trace = trace
+            return self._cycle(item, question, attempt)
+
+    def _cycle(self, item: Item, question: PlanQuestion, attempt: Attempt | None) -> answers.PlanAnswer:
+        core = self._core
+        with core.tracer.span("snapshot"):
+            cycle = core.reader.look(item, question.read.profile)
         if attempt is not None:
             core.queue.planned(attempt.number)
         why = standing(item, wall=core.clock.wall(), monotonic=core.clock.monotonic())
@@ -91,7 +99,8 @@ class Planner:
             words = tuple(reason.reason for reason in diagnosis.reasons) or (NO_RUNTIME_PODS,)
             _note(attempt, Verdict.UNSCHEDULABLE, words, diagnosis.message)
             return self._answer(cycle, diagnosis, answers.Unschedulable())
-        reservation = self.reserve(cycle, decision.row, question.owner, question.hold, question.attempt_id)
+        with core.tracer.span("reserve"):
+            reservation = self.reserve(cycle, decision.row, question.owner, question.hold, question.attempt_id)
         return self._answer(cycle, diagnosis, answers.Reserved(reservation_info(core, reservation)))
 
     def reserve(self, cycle: Cycle, row: int, owner: str, hold: float, attempt_id: str) -> Reservation:

@@ -32,7 +32,10 @@ class GoneError(KubeError):
 
 
 class RefusedError(KubeError):
-    """A definite refusal (400 401 403 405 413 415 422): nothing was written. `reason` is the API's."""
+    """A definite refusal (400 401 403 405 413 415 422): nothing was written. `reason` is the API's.
+
+    Code 0: there was no connection, so nothing was sent.
+    """
 
     def __init__(self, message: str, *, code: int, reason: str) -> None:
         super().__init__(message)
@@ -117,6 +120,13 @@ class Store(Protocol):
         """Return how many seconds ago a watch of `kind` was last known to be complete; 0 within one process."""
         ...
 
+    async def read(self, ref: ObjectRef) -> Resource:
+        """Return one object as the store has it now. Raises a KubeError: NotFoundError if there is none of its name.
+
+        It does not tell what a write of unknown outcome will still do.
+        """
+        ...
+
     async def patch_status(self, ref: ObjectRef, status: Mapping[str, Any], *, version: int) -> Resource:
         """Merge `status` (JSON merge patch, RFC 7386) into the status subresource if `version` is still the newest.
 
@@ -150,6 +160,13 @@ class Writer(Protocol):
         """Write a terminal phase, completionTime, conditions Running=False and Completed=False with the reason."""
         ...
 
+    async def fence(self, item: Outgoing, sent: int) -> int:
+        """Change a byte of the status at version `sent`: once that succeeds, no other write at `sent` can ever land.
+
+        Raises ConflictError or NotFoundError if something landed already: then a read tells what.
+        """
+        ...
+
     async def note(self, item: Outgoing, message: str) -> int | None:
         """Write the message of an item that waits; None: another write took its place."""
         ...
@@ -157,6 +174,21 @@ class Writer(Protocol):
     def seen(self, uid: str, version: int) -> None:
         """The view has the item at `version`; a deleted one at infinity: no later write needs what was kept of it."""
         ...
+
+
+class Recorder(Protocol):
+    """Kubernetes Events for people who look at one object. Never waits, never fails; what is too much is dropped."""
+
+    def record(self, regarding: ObjectRef, reason: str, note: str, *, related: ObjectRef | None = None) -> None:
+        """Tell that `reason` (Scheduled, FailedScheduling) happened to an object, `related` being its candidate."""
+        ...
+
+
+class NoEvents:
+    """The Recorder that tells nobody."""
+
+    def record(self, regarding: ObjectRef, reason: str, note: str, *, related: ObjectRef | None = None) -> None:
+        """See Recorder."""
 
 
 class Service(Protocol):

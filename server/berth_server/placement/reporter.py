@@ -30,6 +30,7 @@ class Reporter:
 
     def waits(self, item: Item, message: str) -> None:
         """The item waits, and this is why."""
+        self._core.recorder.record(outgoing(item).ref, "FailedScheduling", message)
         if same_reasons(item.message, message) or item.stage is not Stage.PENDING:
             self._wanted.pop(item.uid, None)
             return

@@ -1,12 +1,13 @@
 """Placement as a whole: the one implementation of `ports.Service`, and how it is put together."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from berth_server.framework.engine import Engine
 from berth_server.objects.clock import Clock
 from berth_server.observability.metrics import Metrics
+from berth_server.observability.tracing import NoTracer, Tracer
 from berth_server.placement import answers
 from berth_server.placement.bind import Binder
 from berth_server.placement.core import Core
@@ -14,7 +15,7 @@ from berth_server.placement.diagnosis import NO_RUNTIME_PODS
 from berth_server.placement.ingest import Ingest, Log
 from berth_server.placement.inspect import Inspector
 from berth_server.placement.plan import Planner
-from berth_server.placement.ports import Store, Writer
+from berth_server.placement.ports import NoEvents, Recorder, Store, Writer
 from berth_server.placement.questions import (
     BindQuestion,
     FilterQuestion,
@@ -26,6 +27,7 @@ from berth_server.placement.questions import (
 from berth_server.placement.read import Identity, Reader
 from berth_server.placement.reporter import Reporter
 from berth_server.placement.reserve import Reserver
+from berth_server.placement.settle import Settler
 from berth_server.placement.work import Work
 from berth_server.queue.backoff import Jitter
 from berth_server.queue.events import ADDED
@@ -49,6 +51,8 @@ class Surroundings:
     leader: bool = True
     standing_at: int | None = None
     as_of: datetime | None = None
+    recorder: Recorder = field(default_factory=NoEvents)
+    tracer: Tracer = field(default_factory=NoTracer)
 
 
 class PlacementService:
@@ -63,18 +67,22 @@ class PlacementService:
             ingest=ingest,
             reader=Reader(ingest, given.engines, given.clock, Identity(given.instance, leader=given.leader)),
             reservations=Reservations(state, self._reservation_ended),
+            store=given.store,
             writer=given.writer,
             clock=given.clock,
             metrics=given.metrics,
             log=given.log,
             queue=PendingQueue({**cures, NO_RUNTIME_PODS: frozenset({ADDED})}, given.jitter),
+            recorder=given.recorder,
+            tracer=given.tracer,
         )
         self.reporter = Reporter(self.core)
         self.work = Work(self.core, self.reporter)
         self.inspector = Inspector(self.core, self.work, given.as_of)
         self._planner = Planner(self.core)
         self._reserver = Reserver(self.core, self._planner)
-        self._binder = Binder(self.core, self._reserver)
+        self.settler = Settler(self.core, given.jitter, self._bind_landed)
+        self._binder = Binder(self.core, self._reserver, self.settler.take)
 
     async def start(self) -> None:
         """Read the whole cluster, then follow it."""
@@ -137,6 +145,9 @@ class PlacementService:
         """See ports.Service."""
         self.core.reader.lead()
         await self.work.done(attempt_id)
+
+    def _bind_landed(self, reservation: Reservation) -> None:
+        self._binder.count_scheduled(reservation)
 
     def _reservation_ended(self, reservation: Reservation, end: End) -> None:
         if end is End.HANDED_OVER and reservation.state is State.UNCONFIRMED:

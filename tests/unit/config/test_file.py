@@ -5,7 +5,10 @@ import pytest
 from berth_server.config.faults import ConfigError
 from berth_server.config.file import Config, PluginConfig, ProfileConfig, parse_config
 
-KNOWN_KEYS = "profiles, cluster, listen, metricsListen, driver, role, asOf, play, logFormat, reflection"
+KNOWN_KEYS = (
+    "profiles, cluster, listen, metricsListen, driver, role, asOf, play, logFormat, reflection, kubeconfig, context, "
+    "events, traces"
+)
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,12 @@ def test_the_strongest_source_wins(
         pytest.param({"role": "reader"}, {}, {"role": "reader", "driver": "off"}, id="a-reader-does-not-drive"),
         pytest.param({"log_format": "text"}, {}, {"log_format": "text"}, id="log-format"),
         pytest.param(
+            {"kubeconfig": "k.yaml", "context": "prod"}, {}, {"kubeconfig": "k.yaml", "context": "prod"}, id="cluster"
+        ),
+        pytest.param({"events": "off"}, {"BERTH_EVENTS": "on"}, {"events": False}, id="events-off"),
+        pytest.param({}, {"BERTH_EVENTS": "true"}, {}, id="events-as-yaml-reads-it"),
+        pytest.param({"traces": "otlp"}, {}, {"traces": "otlp"}, id="traces"),
+        pytest.param(
             {"cluster": FILE, "as_of": "2026-03-01T13:00:00+01:00"},
             {},
             {"cluster": FILE, "as_of": datetime(2026, 3, 1, 12, tzinfo=UTC)},
@@ -127,6 +133,13 @@ def test_reads_values_of_the_file(tmp_path: Path) -> None:
             "--listen: must be host:port, such as 127.0.0.1:50051, not 'x'",
             id="one-of-two",
         ),
+        pytest.param(
+            {"cluster": FILE, "context": "prod"},
+            {},
+            "--context: is for a real cluster: leave out --cluster, or set it to kubernetes",
+            id="context-of-a-file",
+        ),
+        pytest.param({"traces": "on"}, {}, "--traces: must be otlp or off, not 'on'", id="traces"),
         pytest.param({}, {"BERTH_SHOW": "2"}, "BERTH_SHOW: must be true or false, not '2'", id="bool"),
         pytest.param(
             {"cluster": FILE, "as_of": "yesterday"},

@@ -26,6 +26,7 @@ WANT_FAMILIES = {
     "berth_inflight_events": "gauge",
     "berth_leader": "gauge",
     "berth_overcommitted_candidates": "gauge",
+    "berth_events": "counter",
     "berth_scheduled_on_missing_pod": "gauge",
     "berth_watch_last_event_age_seconds": "gauge",
     "berth_watch_restarts": "counter",

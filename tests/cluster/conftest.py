@@ -1,0 +1,50 @@
+"""The API server of these tests: built before they run if need be, one for all that leave it as it was."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.binaries import MISSING, Binaries, BuildError, find, obtain
+from tests.cluster.processes import Cluster, running
+
+HERE = Path(__file__).parent
+CRDS = HERE / "crds"
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Build outside of any test, whose time is limited, and where the progress can be seen."""
+    wanted = any(HERE in item.path.parents and item.get_closest_marker("cluster") for item in session.items)
+    if not wanted or session.config.option.collectonly:
+        return
+    capture = session.config.pluginmanager.getplugin("capturemanager")
+    try:
+        with capture.global_and_fixture_disabled():
+            obtain(sys.stderr)
+    except BuildError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+@pytest.fixture(scope="session")
+def binaries() -> Binaries:
+    """The two programs; without them the test is skipped."""
+    found = find()
+    if found is None:
+        pytest.skip(MISSING)
+    return found
+
+
+@pytest.fixture(scope="session")
+def shared_cluster(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One API server for every test that keeps to its own namespaces and leaves the server alone."""
+    with running(binaries, tmp_path_factory.mktemp("cluster"), CRDS) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def new_cluster(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Cluster]]:
+    """Start API servers of a test's own, to be killed, compacted and restarted."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(running(binaries, tmp_path_factory.mktemp("own"), CRDS))
