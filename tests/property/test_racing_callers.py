@@ -274,9 +274,9 @@ async def test_more_racing(seed: int, chunk: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chunk", range(CHUNKS, SLOW_CHUNKS // 2))
+@pytest.mark.parametrize("chunk", range(CHUNKS, SLOW_CHUNKS))
 async def test_more_placements_step_by_step(seed: int, chunk: int) -> None:
-    """More of the same: 250 worlds in all."""
+    """More of the same: 500 worlds in all."""
     await check_twins(seeds(seed, chunk))
 
 
