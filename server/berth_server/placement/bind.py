@@ -196,6 +196,7 @@ class Binder:
     def count_scheduled(self, reservation: Reservation) -> None:
         """Count that the item was assigned: once, when the success is known."""
         core = self._core
+        core.brakes.bound()
         core.metrics.sync["scheduled"].inc()
         waited = (core.clock.wall() - reservation.item.arrival) / SECOND
         core.metrics.run_queue_duration.observe(max(waited, 0.0))
@@ -228,6 +229,8 @@ class Binder:
             attempt.refused = reservation.version
         if attempt is not None and isinstance(error, ThrottledError):
             attempt.until = core.clock.monotonic() + error.retry_after
+        if core.brakes.refused(error):
+            core.log.warning("the driver stops taking keys", reason=core.brakes.reason())
         self._drop(reservation, End.REFUSED)
         return _Written(0, _refusal(reservation.item, error))
 

@@ -81,6 +81,8 @@ class Work:
 
     def reservation_ended(self, reservation: Reservation, end: End) -> None:
         """Activate the key of an item whose reservation ended without an assignment."""
+        # Whatever it ended by, it may have been one of those that held a brake.
+        self._news.set()
         attempt = self._core.attempts.find(reservation.attempt_id)
         if attempt is not None and attempt.verdict is Verdict.RESERVED and end not in _GIVEN_BACK:
             attempt.verdict = Verdict.CONFLICT
@@ -161,7 +163,7 @@ class Work:
         self.let_time_pass()
         now = self._core.clock.monotonic()
         found = []
-        for popped in self._queue.pop(now, max_items):
+        for popped in self._queue.pop(now, self._core.brakes.room(max_items) if self._queue.ready(now) else 0):
             item = self._core.state.items[popped.key.uid]
             attempt = self._core.attempts.start(popped.attempt, item.uid, now=now, lease=LEASE_SECONDS)
             run = ExistingRun(item.namespace, item.name, item.uid)
@@ -192,6 +194,7 @@ class Work:
             core.state.heartbeats.next_change(),
             core.attempts.next_end(),
             self._reporter.next_due(),
+            core.brakes.next_probe(),
         )
 
     async def keep_time(self) -> None:
