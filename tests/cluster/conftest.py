@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.binaries import MISSING, Binaries, BuildError, find, obtain
+from tests.cluster.gates import workload_flags
 from tests.cluster.processes import Cluster, running
 
 HERE = Path(__file__).parent
@@ -38,8 +39,11 @@ def binaries() -> Binaries:
 
 @pytest.fixture(scope="session")
 def shared_cluster(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One API server for every test that keeps to its own namespaces and leaves the server alone."""
-    with running(binaries, tmp_path_factory.mktemp("cluster"), CRDS) as cluster:
+    """One API server for every test that keeps to its own namespaces and leaves the server alone.
+
+    It serves the Workload API, and all its gates are open.
+    """
+    with running(binaries, tmp_path_factory.mktemp("cluster"), CRDS, flags=workload_flags()) as cluster:
         yield cluster
 
 

@@ -1,89 +1,28 @@
-"""Groups from a Workload that exists: the documentation's example, and what later changes of a template do.
-
-With BERTH_TEST_APISERVER="url,token,ca-file" those that take a `place` also run against that API server (v1.37, the
-workload gates open), each in a namespace of its own.
-"""
+"""Groups from a Workload that exists: what every API server gives, and how they are made."""
 
 import pytest
 from msgspec.structs import replace
 
-from berth.workload import CompositePodGroup, ObjectMeta, PodGroup, Workload, WorkloadReference, write
-from berth.workload import gang as gang_policy
-from examples.job_controller.client import ApiError, Client
-from examples.job_controller.controller import Controller
-from examples.job_controller.counts import with_counts
-from examples.job_controller.groups import Group, create_groups
+from berth.workload import ObjectMeta, PodGroup, WorkloadReference
+from examples.job_controller.client import ApiError
+from examples.job_controller.groups import create_groups
+from tests.contract.controller_contract import ControllerContract, Place, stored_workload
 from tests.fakes.api_server import FakeApiServer
-from tests.unit.examples.api_servers import Place
-from tests.unit.examples.documented import WANTED_GROUPS, WORKLOAD
-from tests.unit.examples.jobs import gang, job, rack, role, tree
 
 
-def _as_sent(group: Group) -> Group:
-    """A stored group without what an API server sets: its metadata, defaulting and admission."""
-    spec = replace(group.spec, disruption_mode=None, priority=None, preemption_policy=None)
-    return replace(group, metadata=ObjectMeta(name=group.metadata.name), spec=spec)
+class TestInMemory(ControllerContract):
+    """The suite that a real API server passes, too."""
 
-
-def _stored_workload(client: Client, namespace: str) -> Workload:
-    return client.create(replace(WORKLOAD, metadata=replace(WORKLOAD.metadata, namespace=namespace)))
-
-
-def _groups(client: Client, namespace: str) -> list[Group]:
-    return [*client.list(CompositePodGroup, namespace), *client.list(PodGroup, namespace)]
-
-
-def _counts(groups: list[Group]) -> list[int | None]:
-    return [
-        item.spec.scheduling_policy.gang.min_count
-        for item in groups
-        if isinstance(item, PodGroup) and item.spec.scheduling_policy.gang
-    ]
-
-
-def test_the_documented_tree_gives_exactly_the_documented_groups(place: Place) -> None:
-    """`workload-root`, `workload-workers`, `workload-driver`, in this order, with their parents."""
-    workload = _stored_workload(place.client, place.namespace)
-    groups = create_groups(place.client, workload, "workload")
-    assert [write(_as_sent(group)) for group in groups] == [write(group) for group in WANTED_GROUPS]
-    parents = [group.spec.parent_composite_pod_group_name for group in groups]
-    assert parents == [None, "workload-root", "workload-root"]
-    stored = _groups(place.client, place.namespace)
-    assert sorted(map(repr, stored)) == sorted(map(repr, groups))
-
-
-def test_a_changed_template_reaches_the_next_group_and_no_other(place: Place) -> None:
-    """Groups are self-contained: who wants the new count makes a new group."""
-    workload = _stored_workload(place.client, place.namespace)
-    before = create_groups(place.client, workload, "workload")
-    changed = place.client.replace(with_counts(workload, {"workers": 5}))
-    assert create_groups(place.client, changed, "workload") == before
-    following = create_groups(place.client, changed, "workload-2")
-    assert (_counts(before), _counts(following)) == ([8, 1], [5, 1])
-    assert len(_groups(place.client, place.namespace)) == 6
-
-
-def test_the_controller_makes_a_tree_and_follows_its_counts(place: Place) -> None:
-    """All three kinds and the Pods are taken as built, and so is the update of Workload and group."""
-    metadata = {"namespace": place.namespace}
-    small, big = (
-        tree(role("workers", count, schedulingPolicy=gang(), schedulingConstraints=rack()), role("driver"))
-        for count in (2, 3)
-    )
-    Controller(place.client).reconcile(job(small, metadata=metadata))
-    Controller(place.client).reconcile(job(big, metadata=metadata))
-    assert _counts(_groups(place.client, place.namespace)) == [3]
-    (workload,) = place.client.list(Workload, place.namespace)
-    (root,) = workload.spec.composite_pod_group_templates
-    assert [leaf.scheduling_policy.gang for leaf in root.pod_group_templates if leaf.scheduling_policy.gang] == [
-        gang_policy(3).gang
-    ]
+    @pytest.fixture
+    def place(self) -> Place:
+        """A new API server."""
+        return Place(FakeApiServer(), "ml")
 
 
 def test_the_order_of_creation() -> None:
     """Parents first; a second call writes nothing."""
     server = FakeApiServer()
-    workload = _stored_workload(server, "ml")
+    workload = stored_workload(server, "ml")
     create_groups(server, workload, "workload")
     create_groups(server, workload, "workload")
     assert server.writes[1:] == [
@@ -96,7 +35,7 @@ def test_the_order_of_creation() -> None:
 def test_a_failure_leaves_a_start_that_the_next_call_completes() -> None:
     """What exists is never without its parent."""
     server = FakeApiServer()
-    workload = _stored_workload(server, "ml")
+    workload = stored_workload(server, "ml")
     server.broken = "workload-workers"
     with pytest.raises(ApiError):
         create_groups(server, workload, "workload")
@@ -109,7 +48,7 @@ def test_a_failure_leaves_a_start_that_the_next_call_completes() -> None:
 def test_a_name_that_is_taken_by_another_template_is_no_match() -> None:
     """Tying Pods to somebody else's group would be worse than no group."""
     server = FakeApiServer()
-    workload = _stored_workload(server, "ml")
+    workload = stored_workload(server, "ml")
     (*_, driver) = create_groups(server, workload, "workload")
     other = replace(
         driver,
