@@ -8,6 +8,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
+# A company's own certificate authority is in the system's store, if anywhere.
+export UV_SYSTEM_CERTS ?= true
 LISTEN ?= 127.0.0.1:50051
 CLUSTER ?= examples/quickstart.yaml
 
