@@ -97,8 +97,9 @@ class Exchange:
         await self.client.drain()
 
     def reset(self) -> None:
-        """Break the client's connection."""
+        """Break the client's connection, and let go of the server."""
         self.client.transport.abort()
+        self.close()
 
     def close(self) -> None:
         """Let go of the server."""
