@@ -68,6 +68,11 @@ class Api:
         path = path_of(kind, namespace, name) + ("/status" if status else "")
         return await self.send("PATCH", path, body, content_type=MERGE_PATCH)
 
+    async def clear(self, namespace: str) -> None:
+        """Delete what tests of other namespaces would meet: every Run and Pod."""
+        for kind in ("Run", "Pod"):
+            await self.send("DELETE", path_of(kind, namespace), {"gracePeriodSeconds": 0})
+
     async def new_namespace(self) -> str:
         """Create a namespace of the test's own."""
         name = f"t-{secrets.token_hex(4)}"

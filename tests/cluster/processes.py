@@ -119,8 +119,37 @@ class Cluster:
 
     def compact(self) -> None:
         """Make etcd forget every version but the newest."""
+        self._etcd_call("kv/compaction", {"revision": self.revision(), "physical": True})
+
+    def revision(self) -> int:
+        """Return the newest version of anything."""
         answer = self._etcd_call("kv/range", {"key": base64.b64encode(b"/").decode(), "limit": 1})
-        self._etcd_call("kv/compaction", {"revision": answer["header"]["revision"], "physical": True})
+        return int(answer["header"]["revision"])
+
+    def history(self, resource: str, since: int) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        """Yield (type, version, object) of every change of a custom resource after `since`, as etcd has them.
+
+        Whatever became of the API server meanwhile. A deletion comes with the object as it was.
+        """
+        prefix, whole = f"/registry/{resource}/", ("/registry/", "/registry0")
+        key, range_end = (base64.b64encode(text.encode()).decode() for text in whole)
+        create = {"key": key, "range_end": range_end, "start_revision": since + 1, "prev_kv": True}
+        newest = self.revision()
+        # One write that the watch must show, so that its end can be told; nobody else reads that key.
+        self._etcd_call("kv/put", {"key": base64.b64encode(b"/registry/~").decode(), "value": ""})
+        body = json.dumps({"create_request": create}).encode()
+        request = urllib.request.Request(f"{self._etcd_url}/v3/watch", body, method="POST")
+        with urllib.request.urlopen(request, timeout=30) as response:
+            for line in response:
+                for event in json.loads(line)["result"].get("events", ()):
+                    version = int(event["kv"]["mod_revision"])
+                    if version > newest:
+                        return
+                    if not base64.b64decode(event["kv"]["key"]).startswith(prefix.encode()):
+                        continue
+                    deleted = event.get("type") == "DELETE"
+                    found = json.loads(base64.b64decode(event["prev_kv" if deleted else "kv"]["value"]))
+                    yield "DELETED" if deleted else "MODIFIED", version, found
 
     def kubeconfig(self, user: str = "admin", *, server: str = "") -> Path:
         """Write a kubeconfig for that user; `server` in place of the API server, for a proxy in front of it."""
@@ -142,7 +171,7 @@ class Cluster:
         headers = {"Authorization": f"Bearer {self.tokens['admin']}", "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, headers, method=method)
-        with urllib.request.urlopen(request, context=_unverified(), timeout=10) as response:
+        with urllib.request.urlopen(request, context=unverified(), timeout=10) as response:
             text = response.read().decode()
         return json.loads(text) if text.startswith("{") else text
 
@@ -233,7 +262,8 @@ def _served(cluster: Cluster, path: str) -> bool:
     return True
 
 
-def _unverified() -> ssl.SSLContext:
+def unverified() -> ssl.SSLContext:
+    """Return the TLS of a client that takes the API server's own certificate as it is."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
