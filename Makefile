@@ -99,9 +99,10 @@ format: venv ## Format the code
 	@$(BIN)/ruff format --quiet .
 
 .PHONY: test
-test: venv ## Every test that this machine can run
-	@$(BIN)/pytest -q -n auto -m "not cluster"
-	@$(BIN)/pytest -q -m cluster  # one API server for all of them, so one process
+test: venv ## Every test that this machine can run; with Go, the tools that they need are built first
+	@! command -v go > /dev/null || $(MAKE) --no-print-directory grpcurl
+	@$(BIN)/python -m tests.cluster.binaries > /dev/null || true
+	@$(BIN)/pytest -q -n auto
 
 .PHONY: apiserver
 apiserver: venv ## Build the API server that tests run against (8 minutes once), or find it in KUBEBUILDER_ASSETS
