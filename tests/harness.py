@@ -15,9 +15,11 @@ from berth_server.driver.loop import OWNER, Driver
 from berth_server.framework.engine import Engine
 from berth_server.framework.profile import build
 from berth_server.kube.embedded import EmbeddedStore
+from berth_server.kube.mergepatch import merge_patch
 from berth_server.kube.writer import StatusWriter
 from berth_server.objects.decode import decode
 from berth_server.objects.item import Item
+from berth_server.objects.resources import RUNTIMED_READY
 from berth_server.observability.metrics import Metrics
 from berth_server.observability.tracing import NoTracer, Tracer
 from berth_server.placement import answers
@@ -164,18 +166,14 @@ class Harness:
         await self.api.patch_status(self.ref(kind, name, namespace), status, version=version)
 
     async def change(self, kind: str, name: str, change: Mapping[str, Any], namespace: str = "ns") -> None:
-        """Merge `change`, two levels deep, into everything but the status."""
-        raw = self.api.get(self.ref(kind, name, namespace))
-        for key, value in change.items():
-            for inner, new in value.items():
-                raw.setdefault(key, {})[inner] = {**raw[key].get(inner, {}), **new} if isinstance(new, dict) else new
-        await self.api.update(raw)
+        """Merge `change` (RFC 7386) into everything but the status."""
+        await self.api.update(merge_patch(self.api.get(self.ref(kind, name, namespace)), change))
 
     async def label(self, kind: str, name: str, namespace: str = "ns", **labels: str) -> None:
         """Set labels."""
         await self.change(kind, name, {"metadata": {"labels": labels}}, namespace)
 
-    async def set_capacity(self, name: str, namespace: str = "ns", **capacity: object) -> None:
+    async def set_capacity(self, name: str, namespace: str = "ns", /, **capacity: object) -> None:
         """Advertise another capacity on a Pod."""
         annotations = {f"kruntimes.io/capacity.{resource}": str(units) for resource, units in capacity.items()}
         await self.change("Pod", name, {"metadata": {"annotations": annotations}}, namespace)
@@ -183,11 +181,11 @@ class Harness:
     async def set_ready(self, name: str, ready: str = "True", namespace: str = "ns", stamp: str | None = None) -> None:
         """Write the conditions of a Pod: ready or not, and its heartbeat."""
         raw = self.api.get(self.ref("Pod", name, namespace))
-        conditions = json.loads(json.dumps(raw["status"]["conditions"]))
+        conditions = (raw.get("status") or {}).get("conditions") or []
         for condition in conditions:
             if condition["type"] == "Ready":
                 condition["status"] = ready
-            elif stamp is not None:
+            elif stamp is not None and condition["type"] == RUNTIMED_READY:
                 condition["lastProbeTime"] = stamp
         await self.set_status("Pod", name, namespace, conditions=conditions)
 
@@ -232,8 +230,8 @@ class Harness:
 
     def status(self, name: str, namespace: str = "ns") -> Json:
         """Return the status of a Run as the API has it."""
-        status: Json = self.api.get(self.ref("Run", name, namespace)).get("status", {})
-        return status
+        status: Json | None = self.api.get(self.ref("Run", name, namespace)).get("status")
+        return status or {}
 
     def placements(self) -> dict[str, str]:
         """Return Run UID -> Pod UID of all that is assigned, as the API has it."""

@@ -22,11 +22,11 @@ class Bounds:
     def __init__(self, harness: Harness) -> None:
         self._most: Amounts = {}
         self._initial = _active(harness)
-        self._learn(harness)
+        self.learn(harness)
 
     def check(self, harness: Harness) -> None:
         """CAP: active in the API and reserved but not active there, together, never exceed what there was."""
-        self._learn(harness)
+        self.learn(harness)
         taken = _active(harness)
         placed = harness.placements()
         for reservation in harness.reservations:
@@ -39,7 +39,8 @@ class Bounds:
                 bound = max(most[resource], initial[resource])
                 assert amount <= bound, f"CAP: {amount} {resource} of {candidate}, which has {bound}"
 
-    def _learn(self, harness: Harness) -> None:
+    def learn(self, harness: Harness) -> None:
+        """Note what the Pods have now: reservations that are made on it stay right when it shrinks."""
         for resource in _objects(harness, "Pod"):
             assert isinstance(resource, Pod)
             candidate = candidate_of(resource, version=0)

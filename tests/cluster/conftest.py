@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.binaries import MISSING, Binaries, BuildError, find, obtain
+from tests.cluster.gates import workload_flags
 from tests.cluster.processes import Cluster, running
 from tests.needs import skip
 
@@ -31,14 +32,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.fixture(scope="session")
 def binaries() -> Binaries:
     """The two programs; without them the test is skipped, and fails in CI."""
-    found = find()
-    return skip(MISSING) if found is None else found
+    return find() or skip(MISSING)
 
 
 @pytest.fixture(scope="session")
 def shared_cluster(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One API server for every test that keeps to its own namespaces and leaves the server alone."""
-    with running(binaries, tmp_path_factory.mktemp("cluster"), CRDS) as cluster:
+    """One API server for every test that keeps to its own namespaces and leaves the server alone.
+
+    It serves the Workload API, and all its gates are open.
+    """
+    with running(binaries, tmp_path_factory.mktemp("cluster"), CRDS, flags=workload_flags()) as cluster:
         yield cluster
 
 
@@ -47,11 +50,3 @@ def new_cluster(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) ->
     """Start API servers of a test's own, to be killed, compacted and restarted."""
     with ExitStack() as stack:
         yield lambda: stack.enter_context(running(binaries, tmp_path_factory.mktemp("own"), CRDS))
-
-
-@pytest.fixture
-def bare_cluster(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """An API server that does not know our custom resources yet."""
-    folder = tmp_path_factory.mktemp("bare")
-    with running(binaries, folder, folder / "none") as cluster:
-        yield cluster

@@ -82,7 +82,8 @@ class Cluster:
         port = free_port()
         self.url = f"https://127.0.0.1:{port}"
         self.etcd = Process(self._etcd_command(binaries), folder / "etcd.log")
-        self.apiserver = Process([*self._apiserver_command(binaries, port), *flags], folder / "apiserver.log")
+        self._apiserver_base = self._apiserver_command(binaries, port)
+        self.apiserver = self._apiserver(flags)
         (folder / "tokens.csv").write_text(
             "".join(f'{token},{user},{user},"{USERS[user]}"\n' for user, token in self.tokens.items())
         )
@@ -99,10 +100,22 @@ class Cluster:
         """Wait until the API server serves."""
         self.apiserver.wait_until(self._ready)
 
+    def restart(self, flags: tuple[str, ...]) -> None:
+        """Kill the API server and run it anew on the same data, with other `flags`. Waits until it serves."""
+        self.apiserver.kill()
+        self.apiserver = self._apiserver(flags)
+        self.apiserver.start()
+        self.wait_ready()
+
     def stop(self) -> None:
         """End both."""
         self.apiserver.kill()
         self.etcd.kill()
+
+    @property
+    def certificate(self) -> Path:
+        """What to trust: the API server made its own certificate."""
+        return self.folder / "certificates" / "apiserver.crt"
 
     def compact(self) -> None:
         """Make etcd forget every version but the newest."""
@@ -161,6 +174,9 @@ class Cluster:
         with urllib.request.urlopen(request, context=unverified(), timeout=10) as response:
             text = response.read().decode()
         return json.loads(text) if text.startswith("{") else text
+
+    def _apiserver(self, flags: tuple[str, ...]) -> Process:
+        return Process([*self._apiserver_base, *flags], self.folder / "apiserver.log")
 
     def _ready(self) -> bool:
         try:

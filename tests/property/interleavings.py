@@ -408,6 +408,7 @@ class Search:
             for name in path[:-1]:
                 await dict(model.steps())[name]()
                 await model.harness.rest()
+                model.bounds.learn(model.harness)
             if path:
                 await model.do(dict(model.steps())[path[-1]])
             key = str(model.key())
@@ -432,7 +433,9 @@ async def walk(rng: Random, length: int) -> list[str]:
     try:
         for _ in range(length):
             steps = dict(model.steps())
-            # Half of the steps are the protocol's own, or the world would be torn down before anything is bound.
+            if not steps:
+                break
+            # Most steps are the protocol's own, or the world would be torn down before anything is bound.
             own = [name for name in steps if name not in CHANGES]
             path.append(rng.choice(own if own and rng.random() < 0.8 else list(steps)))
             await model.do(steps[path[-1]])

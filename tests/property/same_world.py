@@ -8,11 +8,11 @@ from copy import deepcopy
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from berth_server.objects.changes import ChangeKind
 from berth_server.objects.item import Stage
 from berth_server.placement.ingest import KINDS, Change, Ingest
 from berth_server.placement.ports import EventType, Listing, WatchEvent
 from berth_server.state.cluster import ClusterState
-from berth_server.state.facts import FactKind
 from berth_server.state.reservations import End, Reservation, Reservations, State
 from tests.builders import MONOTONIC, NOW, Json, ago, avoids, decoded, joins, node, pod, run, term, workspace
 from tests.fakes.clock import FakeClock
@@ -275,7 +275,7 @@ class ChangingCluster:
         elif change.before is not None:
             self.reservations.item_gone(change.before.uid)
         for fact in change.facts:
-            if fact.kind is FactKind.CANDIDATE_REMOVED:
+            if fact.kind is ChangeKind.CANDIDATE_REMOVED:
                 self.reservations.candidate_gone(fact.subject)
 
     # --- reservations ----------------------------------------------------------------------------------------------

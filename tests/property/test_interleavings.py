@@ -11,11 +11,11 @@ from tests.property.interleavings import CHANGES, ONE_RUN, TWO_RUNS, Search, wal
 DRIVER = ("driver",)
 BOTH = ("driver", "client")
 LEAST_STATES = 80
-PAIRS = 12
+PAIRS = 8
 """Of the 45 pairs of changes, new ones with every seed."""
 WALKS = 60
 CHUNKS = 6
-SLOW_CHUNKS = 24
+SLOW_CHUNKS = 14
 STEPS = 30
 
 

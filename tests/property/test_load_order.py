@@ -84,7 +84,8 @@ def near_ties(draw: st.DrawFn) -> list[Row]:
     denominator = draw(st.integers(numerator + 1, 2**21))
     rows = []
     for _ in range(draw(st.integers(2, 7))):
-        factor = draw(st.sampled_from((1, 2, 3, 10**6, 2**30, *PRIMES[4:7])))
+        # Beyond 2^53 floats can't hold the numbers themselves.
+        factor = draw(st.one_of(st.sampled_from((1, 2, 3, 10**6, 2**30, *PRIMES[4:7])), st.integers(2**33, 2**40)))
         used = max(numerator * factor + draw(st.sampled_from((0, 0, 0, -1, 1))), 0)
         rows.append({"mem": (denominator * factor, used), "runs": (10, draw(st.integers(0, 1)))})
     return rows
@@ -108,14 +109,17 @@ def cases(draw: st.DrawFn) -> Case:
 OVERTAKEN = Case([{"mem": (1, 0), "runs": (2, 1)}, {"mem": (2**40, 2**22)}], {})
 """The second row's units are many, its ratio is tiny."""
 OVERCOMMITTED = Case([{"mem": (1, 2**62)}, {"mem": (2, 2**62)}, {"mem": (3, 2**62), "runs": (2, 1)}], {})
+INEXACT = Case([{"mem": (3 * (2**59 + 1), 2**59 + 1)}, {"mem": (3 * (2**59 + 43), 2**59 + 43)}, {"mem": (9, 3)}], {})
+"""Thirds, all of them; in floats they are not."""
 EVEN = Case([{"mem": (6, 2)}, {"mem": (3, 1)}, {"mem": (2**61 - 1, 0)}, {"mem": (9, 3)}], {})
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(cases())
 @example(OVERTAKEN)
 @example(OVERCOMMITTED)
 @example(EVEN)
+@example(INEXACT)
 def test_ranks_are_those_of_rational_numbers(case: Case) -> None:
     """Dense ranks of the feasible rows: equal exactly where the loads are equal, in their order."""
     rows = np.array([number for number, row in enumerate(case.rows) if case.fits(row)], np.intp)
@@ -125,11 +129,12 @@ def test_ranks_are_those_of_rational_numbers(case: Case) -> None:
     assert ranks.tolist() == [distinct.index(load) for load in loads]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(cases())
 @example(OVERTAKEN)
 @example(OVERCOMMITTED)
 @example(EVEN)
+@example(INEXACT)
 def test_the_first_is_the_least_loaded_in_name_order(case: Case) -> None:
     """The short way names the row that comes first among those with the smallest load, or none."""
     feasible = np.array([case.fits(row) for row in case.rows], np.bool_)

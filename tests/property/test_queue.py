@@ -7,16 +7,17 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from berth_server.queue.events import ClusterEvent, Cure, EventKind, Scope
+from berth_server.objects.changes import ChangeKind
+from berth_server.queue.events import ClusterEvent, Cure, Scope
 from berth_server.queue.key import PendingState, QueueKey
 from berth_server.queue.outcomes import Conflict, Error, Forget, Held, Outcome, ReservedForOther, RetryAt, Unschedulable
 from berth_server.queue.pending import PendingQueue
 from tests.property.queue_model import JITTER, Model, Record
 
 CURES = {
-    "Full": frozenset({Cure(EventKind.CAPACITY_RELEASED, Scope.POOL), Cure(EventKind.CANDIDATE_ADDED, Scope.POOL)}),
-    "Lonely": frozenset({Cure(EventKind.TARGET_ADDED, Scope.NAMESPACE), Cure(EventKind.CANDIDATE_ADDED, Scope.POOL)}),
-    "Lost": frozenset({Cure(EventKind.CAPACITY_RELEASED, Scope.NAMESPACE)}),
+    "Full": frozenset({Cure(ChangeKind.CAPACITY_RELEASED, Scope.POOL), Cure(ChangeKind.CANDIDATE_ADDED, Scope.POOL)}),
+    "Lonely": frozenset({Cure(ChangeKind.TARGET_ADDED, Scope.NAMESPACE), Cure(ChangeKind.CANDIDATE_ADDED, Scope.POOL)}),
+    "Lost": frozenset({Cure(ChangeKind.CAPACITY_RELEASED, Scope.NAMESPACE)}),
     "Hopeless": frozenset[Cure](),
 }
 UIDS = st.sampled_from("abcdef")
@@ -30,7 +31,7 @@ KEYS = st.builds(
 )
 EVENTS = st.builds(
     ClusterEvent,
-    st.sampled_from([EventKind.CAPACITY_RELEASED, EventKind.CANDIDATE_ADDED, EventKind.TARGET_ADDED]),
+    st.sampled_from([ChangeKind.CAPACITY_RELEASED, ChangeKind.CANDIDATE_ADDED, ChangeKind.TARGET_ADDED]),
     namespace=st.sampled_from(["n", "n", "m"]),
     runtime=st.sampled_from(["py", "js", ""]),
 )

@@ -1,4 +1,7 @@
-"""The corpus of API server verdicts: how a case is read, and how it is asked of `review`."""
+"""The corpus of API server verdicts: how a case is read, and how it is asked of `review`.
+
+`tests/cluster/test_workload_corpus.py` asks an API server the same.
+"""
 
 import copy
 from dataclasses import dataclass
@@ -23,10 +26,11 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True)
 class CorpusCase:
-    """One request and the server's answer to it, in one version."""
+    """One request and the server's answer to it, in one version. `file`: where it is written, without the suffix."""
 
     version: str
     data: dict[str, Any]
+    file: str = ""
 
     @property
     def id(self) -> str:
@@ -48,13 +52,17 @@ class CorpusCase:
         return stored
 
 
-@cache
 def cases() -> tuple[CorpusCase, ...]:
-    """Every case in every version that has the same answer; Jobs are left out."""
+    """Every case that is about groups; Jobs are not reviewed."""
+    return tuple(case for case in all_cases() if case.file != "job")
+
+
+@cache
+def all_cases() -> tuple[CorpusCase, ...]:
+    """Every case in every version that has the same answer."""
     return tuple(
-        CorpusCase(version, data)
+        CorpusCase(version, data, file.stem)
         for file in sorted(FOLDER.glob("*.yaml"))
-        if file.name != "job.yaml"
         for data in yaml.load(file.read_text(encoding="utf-8"), _Loader)  # noqa: S506 - a safe loader
         for version in (data["version"], *(data.get("also") or ()))
     )

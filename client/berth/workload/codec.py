@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from berth.workload.models.base import Model
+from berth.workload.models.model import Model
 from berth.workload.times import format_time, parse_time
 
 ModelT = TypeVar("ModelT", bound=Model)

@@ -5,12 +5,11 @@ signal ends the process at once, and so does the first one before there is a ser
 """
 
 import asyncio
-import gc
 import os
 import signal
 import sys
 from collections.abc import Coroutine
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from typing import Any, Final
 
 import structlog
@@ -22,6 +21,7 @@ from berth_server.config.settings import Settings
 from berth_server.driver.loop import Driver
 from berth_server.kube.connection import CredentialsError
 from berth_server.kube.documents import ManifestError
+from berth_server.observability.collector import reading_much
 from berth_server.observability.exposition import ExpositionError, serve_metrics
 from berth_server.observability.logging import configure_logging
 from berth_server.rpc.listeners import ListenError
@@ -52,6 +52,8 @@ def serve(settings: Settings, config: Config) -> None:
 
 async def _serve(settings: Settings, config: Config, log: Any) -> _Stopping:
     async with AsyncExitStack() as stack:
+        reading = stack.enter_context(ExitStack())
+        reading.enter_context(reading_much())
         parts = build_parts(settings, config, log)
         server = build_server(
             settings.listen,
@@ -73,12 +75,12 @@ async def _serve(settings: Settings, config: Config, log: Any) -> _Stopping:
         if not await _done_before(stopping, parts.service.start()):
             await server.stop(0)
             return stopping
-        # What was read stays for as long as the server lives: the collector need not look at it again.
-        gc.collect()
-        gc.freeze()
+        reading.close()
         await server.set_synced(synced=True)
         await server.set_writer(writer=settings.role == "scheduler")
-        log.info("serving", listen=[str(address) for address in server.addresses], cluster=parts.origin)
+        # The console tells the origin itself, in lines that are not as wide.
+        origin = {} if settings.show else {"cluster": parts.origin}
+        log.info("serving", listen=[str(address) for address in server.addresses], **origin)
         await _run_until(stopping, settings, parts, server, log)
     log.info("stopped")
     return stopping

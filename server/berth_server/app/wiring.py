@@ -114,6 +114,7 @@ def build_parts(settings: Settings, config: Config, log: Any) -> Parts:
         )
     )
     background = {
+        "ingest": service.follow,
         "time": service.work.keep_time,
         "settler": service.settler.run,
         "upkeep": lambda: upkeep(service),

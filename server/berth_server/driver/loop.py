@@ -48,6 +48,9 @@ class Driver:
                 task = asyncio.create_task(self._bind(item, reservation_id), name=f"drive {item.item.name}")
                 self._binding.add(task)
                 task.add_done_callback(self._binding.discard)
+                # Let the bind look and send before the next item is planned: a plan in between could take away what
+                # this one rests on (the seed of an affinity, for one), and it would be refused by our own doing.
+                await asyncio.sleep(0)
         return len(popped)
 
     async def settle(self) -> None:

@@ -74,6 +74,14 @@ class Source:
         """The kubeconfig file or, as KUBECONFIG has it, files."""
         return self.kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
 
+    def check_files(self) -> None:
+        """Raise CredentialsError if none of the kubeconfig files is there."""
+        if not any(Path(file).expanduser().is_file() for file in self.files.split(os.pathsep) if file):
+            raise CredentialsError(
+                f"there is no kubeconfig file {self.files}: name one with --kubeconfig, or serve a cluster from a file "
+                "with --cluster FILE"
+            )
+
 
 class Connection:
     """Sends requests. Open it with `async with`; it belongs to one event loop."""
@@ -205,6 +213,7 @@ class Connection:
                 # Its hook re-reads the token, which the kubelet renews, every minute.
                 config.load_incluster_config(client_configuration=fresh)  # type: ignore[no-untyped-call]
             else:
+                self._source.check_files()
                 loader = await config.load_kube_config(
                     config_file=self._source.files,
                     context=self._source.context or None,
@@ -212,6 +221,8 @@ class Connection:
                     persist_config=False,
                 )
                 expires = _aware(getattr(loader, "exec_plugin_expiry", None))
+        except CredentialsError:
+            raise
         except Exception as error:  # whatever a file or a plugin of somebody else's raises
             where = "the Pod's service account" if self._source.in_cluster else self._source.files
             raise CredentialsError(f"credentials of the cluster can't be had from {where}: {error}") from error

@@ -143,7 +143,7 @@ class Binder:
         why = standing(item, wall=core.clock.wall(), monotonic=core.clock.monotonic())
         if why is not None:
             raise self._lost(reservation, End.ITEM_CHANGED, not_eligible(item, why))
-        cycle = core.reader.look(item)
+        cycle = core.reader.look(item, reservation.profile)
         row = cycle.view.columns.row_of_uid.get(candidate.uid)
         if row is None:
             target = CandidateRef(candidate.name, candidate.uid)
@@ -196,6 +196,7 @@ class Binder:
     def count_scheduled(self, reservation: Reservation) -> None:
         """Count that the item was assigned: once, when the success is known."""
         core = self._core
+        core.brakes.bound()
         core.metrics.sync["scheduled"].inc()
         waited = (core.clock.wall() - reservation.item.arrival) / SECOND
         core.metrics.run_queue_duration.observe(max(waited, 0.0))
@@ -228,6 +229,8 @@ class Binder:
             attempt.refused = reservation.version
         if attempt is not None and isinstance(error, ThrottledError):
             attempt.until = core.clock.monotonic() + error.retry_after
+        if core.brakes.refused(error):
+            core.log.warning("the driver stops taking keys", reason=core.brakes.reason())
         self._drop(reservation, End.REFUSED)
         return _Written(0, _refusal(reservation.item, error))
 

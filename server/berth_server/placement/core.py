@@ -6,6 +6,7 @@ from berth_server.objects.clock import Clock
 from berth_server.observability.metrics import Metrics
 from berth_server.observability.tracing import NoTracer, Tracer
 from berth_server.placement.attempts import Attempts
+from berth_server.placement.brakes import Brakes
 from berth_server.placement.ingest import Ingest, Log
 from berth_server.placement.ports import NoEvents, Recorder, Store, Writer
 from berth_server.placement.read import Reader
@@ -28,6 +29,7 @@ class Core:
     metrics: Metrics
     log: Log
     queue: PendingQueue
+    brakes: Brakes
     attempts: Attempts = field(default_factory=Attempts)
     recorder: Recorder = field(default_factory=NoEvents)
     tracer: Tracer = field(default_factory=NoTracer)

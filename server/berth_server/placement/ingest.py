@@ -82,6 +82,10 @@ class Ingest:
             self.replace(await self._store.list(kind))
         self._tasks = [asyncio.create_task(self._follow(kind), name=f"ingest {kind}") for kind in KINDS]
 
+    async def follow(self) -> None:
+        """Wait while the kinds are followed. Raises what ended one of them: a bug, after which the state is unsure."""
+        await asyncio.gather(*self._tasks)
+
     async def stop(self) -> None:
         """Stop following."""
         for task in self._tasks:
@@ -117,8 +121,13 @@ class Ingest:
         while True:
             try:
                 if gone:
-                    self.replace(await self._store.list(kind))
-                    gone = False
+                    listing = await self._store.list(kind)
+                    self.replace(listing)
+                    gone = listing.version < self.views[kind].version
+                if gone:
+                    # An API server that lags has a list too old to be taken: its next watch would be refused as well.
+                    await asyncio.sleep(RELIST_PAUSE_SECONDS)
+                    continue
                 async for event in self._store.watch(kind, self.views[kind].version):
                     self.apply(event)
             except GoneError:

@@ -111,6 +111,7 @@ class Inspector:
             views=views,
             profiles=[_profile(engine.profile) for engine in core.reader.engines.values()],
             counts=self._counts(),
+            brake=core.brakes.reason(),
             as_of=self._as_of,
         )
 

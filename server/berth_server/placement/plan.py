@@ -122,6 +122,7 @@ class Planner:
             attempt_id=attempt_id,
             held_until=core.clock.monotonic() + hold,
             wall=core.clock.wall(),
+            profile=cycle.profile.name,
         )
         _note(attempt, Verdict.RESERVED)
         core.ingest.tell()

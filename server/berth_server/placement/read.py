@@ -33,6 +33,7 @@ from berth_server.placement.questions import (
 from berth_server.placement.translate import instant, item_of
 
 DEFAULT_WAIT_SECONDS: Final = 30.0
+ANSWER_SECONDS: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,10 @@ class Reader:
         if isinstance(ref, HypotheticalRun):
             return self._hypothetical(ref)
         if ref.min_version:
-            deadline = read.deadline if read.deadline is not None else self._clock.monotonic() + DEFAULT_WAIT_SECONDS
-            if not await self._ingest.wait_for(Run.kind, ref.min_version, deadline):
+            now = self._clock.monotonic()
+            left = DEFAULT_WAIT_SECONDS if read.deadline is None else read.deadline - now
+            # Not to the last moment: the answer that says why must reach the caller before it gives up.
+            if not await self._ingest.wait_for(Run.kind, ref.min_version, now + left - min(ANSWER_SECONDS, left / 4)):
                 raise PlacementError(
                     Reason.VIEW_BEHIND,
                     f"the view of Runs has not reached version {ref.min_version} within the deadline: try again.",

@@ -10,6 +10,7 @@ from berth_server.observability.metrics import Metrics
 from berth_server.observability.tracing import NoTracer, Tracer
 from berth_server.placement import answers
 from berth_server.placement.bind import Binder
+from berth_server.placement.brakes import Brakes
 from berth_server.placement.core import Core
 from berth_server.placement.diagnosis import NO_RUNTIME_PODS
 from berth_server.placement.ingest import Ingest, Log
@@ -62,17 +63,19 @@ class PlacementService:
         state = ClusterState(given.standing_at)
         ingest = Ingest(given.store, state, given.clock, given.log)
         cures = {reason: cure for engine in given.engines.values() for reason, cure in engine.profile.cures.items()}
+        reservations = Reservations(state, self._reservation_ended)
         self.core = Core(
             state=state,
             ingest=ingest,
             reader=Reader(ingest, given.engines, given.clock, Identity(given.instance, leader=given.leader)),
-            reservations=Reservations(state, self._reservation_ended),
+            reservations=reservations,
             store=given.store,
             writer=given.writer,
             clock=given.clock,
             metrics=given.metrics,
             log=given.log,
             queue=PendingQueue({**cures, NO_RUNTIME_PODS: frozenset({ADDED})}, given.jitter),
+            brakes=Brakes(reservations, given.clock),
             recorder=given.recorder,
             tracer=given.tracer,
         )
@@ -92,6 +95,10 @@ class PlacementService:
         """Wait until no write is in flight. Nothing is cut off."""
         await self._binder.drain()
         await self.reporter.drain()
+
+    async def follow(self) -> None:
+        """Wait while the cluster is followed. Raises the bug that ended it."""
+        await self.core.ingest.follow()
 
     async def stop(self) -> None:
         """Stop following the cluster."""

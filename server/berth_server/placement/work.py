@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final
 
+from berth_server.objects.changes import ChangeKind
 from berth_server.objects.item import Item, Stage
 from berth_server.placement import answers
 from berth_server.placement.answers import PendingState
@@ -23,27 +24,27 @@ from berth_server.placement.questions import ExistingRun
 from berth_server.placement.reporter import Reporter
 from berth_server.placement.translate import instant
 from berth_server.queue.backoff import backoff
-from berth_server.queue.events import ClusterEvent, EventKind
+from berth_server.queue.events import ClusterEvent
 from berth_server.queue.key import QueueKey
 from berth_server.queue.outcomes import Conflict, Error, Forget, Held, Outcome, ReservedForOther, RetryAt, Unschedulable
-from berth_server.state.facts import Fact, FactKind
+from berth_server.state.facts import Fact
 from berth_server.state.reservations import End, Reservation, State
 
 LEASE_SECONDS: Final = 60.0
 _JUST_AFTER: Final = 0.001
 
 _WAKEUPS: Final = {
-    FactKind.CANDIDATE_ADDED: "runtime_pod",
-    FactKind.CANDIDATE_AVAILABLE: "runtime_pod",
-    FactKind.CANDIDATE_CAPACITY: "runtime_pod",
-    FactKind.CANDIDATE_REMOVED: "runtime_pod",
-    FactKind.CANDIDATE_UNAVAILABLE: "runtime_pod",
-    FactKind.CAPACITY_RELEASED: "capacity_released",
+    ChangeKind.CANDIDATE_ADDED: "runtime_pod",
+    ChangeKind.CANDIDATE_AVAILABLE: "runtime_pod",
+    ChangeKind.CANDIDATE_CAPACITY: "runtime_pod",
+    ChangeKind.CANDIDATE_REMOVED: "runtime_pod",
+    ChangeKind.CANDIDATE_UNAVAILABLE: "runtime_pod",
+    ChangeKind.CAPACITY_RELEASED: "capacity_released",
 }
 _CAUSES: Final = {
-    FactKind.TARGET_ADDED: "affinity_target",
-    FactKind.TARGET_REMOVED: "anti_affine_run_gone",
-    FactKind.WORKSPACE_CHANGED: "workspace",
+    ChangeKind.TARGET_ADDED: "affinity_target",
+    ChangeKind.TARGET_REMOVED: "anti_affine_run_gone",
+    ChangeKind.WORKSPACE_CHANGED: "workspace",
 }
 _GIVEN_BACK: Final = {End.HANDED_OVER, End.RELEASED, End.LEASE_ENDED}
 """Ends of a reservation that are no conflict to the attempt which made it."""
@@ -80,6 +81,8 @@ class Work:
 
     def reservation_ended(self, reservation: Reservation, end: End) -> None:
         """Activate the key of an item whose reservation ended without an assignment."""
+        # Whatever it ended by, it may have been one of those that held a brake.
+        self._news.set()
         attempt = self._core.attempts.find(reservation.attempt_id)
         if attempt is not None and attempt.verdict is Verdict.RESERVED and end not in _GIVEN_BACK:
             attempt.verdict = Verdict.CONFLICT
@@ -122,9 +125,9 @@ class Work:
             self._core.metrics.queue_activations["run_eligible" if before is None else "run_changed"].inc()
 
     def _happened(self, fact: Fact) -> None:
-        if fact.kind is FactKind.CANDIDATE_REMOVED:
+        if fact.kind is ChangeKind.CANDIDATE_REMOVED:
             self._core.reservations.candidate_gone(fact.subject)
-        event = ClusterEvent(EventKind[fact.kind.name], fact.namespace, fact.runtime)
+        event = ClusterEvent(fact.kind, fact.namespace, fact.runtime)
         woken = self._queue.happened(event, self._core.clock.monotonic())
         if woken:
             self._news.set()
@@ -160,7 +163,7 @@ class Work:
         self.let_time_pass()
         now = self._core.clock.monotonic()
         found = []
-        for popped in self._queue.pop(now, max_items):
+        for popped in self._queue.pop(now, self._core.brakes.room(max_items) if self._queue.ready(now) else 0):
             item = self._core.state.items[popped.key.uid]
             attempt = self._core.attempts.start(popped.attempt, item.uid, now=now, lease=LEASE_SECONDS)
             run = ExistingRun(item.namespace, item.name, item.uid)
@@ -191,6 +194,7 @@ class Work:
             core.state.heartbeats.next_change(),
             core.attempts.next_end(),
             self._reporter.next_due(),
+            core.brakes.next_probe(),
         )
 
     async def keep_time(self) -> None:

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from berth_server.framework.contracts import Codes
+from berth_server.objects.changes import ChangeKind
 from berth_server.objects.item import Item
-from berth_server.queue.events import ADDED, Cure, Cures, EventKind, Scope
+from berth_server.queue.events import ADDED, Cure, Cures, Scope
 from berth_server.state.view import Rows, View
 
 
@@ -23,7 +24,7 @@ class ExistingRunAntiAffinity:
     REASONS: ClassVar[tuple[str, ...]] = ("ExistingRunAntiAffinity",)
 
     CURES: ClassVar[Cures] = {
-        "ExistingRunAntiAffinity": frozenset({ADDED, Cure(EventKind.TARGET_REMOVED, Scope.NAMESPACE)})
+        "ExistingRunAntiAffinity": frozenset({ADDED, Cure(ChangeKind.TARGET_REMOVED, Scope.NAMESPACE)})
     }
 
     def prepare(self, item: Item, view: View) -> Rows | None:

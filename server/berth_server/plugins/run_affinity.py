@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from berth_server.framework.contracts import Codes
+from berth_server.objects.changes import ChangeKind
 from berth_server.objects.item import Item
 from berth_server.objects.selectors import Selector
-from berth_server.queue.events import ADDED, Cure, Cures, EventKind, Scope
+from berth_server.queue.events import ADDED, Cure, Cures, Scope
 from berth_server.state.view import Rows, View
 
 _AFFINITY, _ANTI_AFFINITY = 1, 2
@@ -44,13 +45,13 @@ class RunAffinity:
         "UnsatisfiedRunAffinity": frozenset(
             Cure(kind, Scope.NAMESPACE)
             for kind in (
-                EventKind.TARGET_ADDED,
-                EventKind.TARGET_REMOVED,
-                EventKind.CANDIDATE_ADDED,
-                EventKind.CANDIDATE_REMOVED,
+                ChangeKind.TARGET_ADDED,
+                ChangeKind.TARGET_REMOVED,
+                ChangeKind.CANDIDATE_ADDED,
+                ChangeKind.CANDIDATE_REMOVED,
             )
         ),
-        "UnsatisfiedRunAntiAffinity": frozenset({ADDED, Cure(EventKind.TARGET_REMOVED, Scope.NAMESPACE)}),
+        "UnsatisfiedRunAntiAffinity": frozenset({ADDED, Cure(ChangeKind.TARGET_REMOVED, Scope.NAMESPACE)}),
     }
 
     def prepare(self, item: Item, view: View) -> _Terms | None:

@@ -10,15 +10,16 @@ from typing import ClassVar
 import numpy as np
 
 from berth_server.framework.contracts import Codes
+from berth_server.objects.changes import ChangeKind
 from berth_server.objects.item import Item
-from berth_server.queue.events import ADDED, Cure, Cures, EventKind, Scope
+from berth_server.queue.events import ADDED, Cure, Cures, Scope
 from berth_server.state.candidate import Availability
 from berth_server.state.pool import Int64s
 from berth_server.state.view import Rows, View
 
 _NOT_ADVERTISED = len(Availability)
 _INSUFFICIENT = _NOT_ADVERTISED + 1
-_CAPACITY = Cure(EventKind.CANDIDATE_CAPACITY, Scope.POOL)
+_CAPACITY = Cure(ChangeKind.CANDIDATE_CAPACITY, Scope.POOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,9 @@ class RuntimePodAvailability:
     )
 
     CURES: ClassVar[Cures] = {
-        **dict.fromkeys(REASONS[:5], frozenset({ADDED, Cure(EventKind.CANDIDATE_AVAILABLE, Scope.POOL)})),
+        **dict.fromkeys(REASONS[:5], frozenset({ADDED, Cure(ChangeKind.CANDIDATE_AVAILABLE, Scope.POOL)})),
         "ResourceNotAdvertised": frozenset({ADDED, _CAPACITY}),
-        "InsufficientCapacity": frozenset({ADDED, _CAPACITY, Cure(EventKind.CAPACITY_RELEASED, Scope.POOL)}),
+        "InsufficientCapacity": frozenset({ADDED, _CAPACITY, Cure(ChangeKind.CAPACITY_RELEASED, Scope.POOL)}),
     }
 
     def prepare(self, item: Item, view: View) -> _Wanted:

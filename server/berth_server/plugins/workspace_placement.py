@@ -7,8 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from berth_server.framework.contracts import Codes
+from berth_server.objects.changes import ChangeKind
 from berth_server.objects.item import Item
-from berth_server.queue.events import Cure, Cures, EventKind, Scope
+from berth_server.queue.events import Cure, Cures, Scope
 from berth_server.state.view import Rows, View, Workspace
 
 _MISMATCH, _LOST, _PINNED, _NOT_FOUND, _PENDING = range(1, 6)
@@ -47,7 +48,7 @@ class WorkspacePlacement:
         # A Pod may come or go in another pool of the namespace and still be the one that the workspace is bound to.
         frozenset(
             Cure(kind, Scope.NAMESPACE)
-            for kind in (EventKind.WORKSPACE_CHANGED, EventKind.CANDIDATE_ADDED, EventKind.CANDIDATE_REMOVED)
+            for kind in (ChangeKind.WORKSPACE_CHANGED, ChangeKind.CANDIDATE_ADDED, ChangeKind.CANDIDATE_REMOVED)
         ),
     )
 

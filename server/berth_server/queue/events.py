@@ -5,22 +5,10 @@ Events are coarse on purpose: they name a kind and a place, never an object, so 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import Enum
 from typing import Final
 
-
-class EventKind(StrEnum):
-    """What kind of change."""
-
-    CANDIDATE_ADDED = "candidate_added"
-    CANDIDATE_REMOVED = "candidate_removed"
-    CANDIDATE_AVAILABLE = "candidate_available"
-    CANDIDATE_UNAVAILABLE = "candidate_unavailable"
-    CANDIDATE_CAPACITY = "candidate_capacity"
-    CAPACITY_RELEASED = "capacity_released"
-    TARGET_ADDED = "target_added"
-    TARGET_REMOVED = "target_removed"
-    WORKSPACE_CHANGED = "workspace_changed"
+from berth_server.objects.changes import ChangeKind
 
 
 class Scope(Enum):
@@ -36,7 +24,7 @@ class Scope(Enum):
 class Cure:
     """An event of this kind, so near to the item, may end what made it unschedulable."""
 
-    kind: EventKind
+    kind: ChangeKind
     scope: Scope
 
 
@@ -44,12 +32,12 @@ class Cure:
 class ClusterEvent:
     """One change. An empty `runtime` concerns the whole namespace, and so every pool of it."""
 
-    kind: EventKind
+    kind: ChangeKind
     namespace: str
     runtime: str = ""
 
 
-ADDED: Final = Cure(EventKind.CANDIDATE_ADDED, Scope.POOL)
+ADDED: Final = Cure(ChangeKind.CANDIDATE_ADDED, Scope.POOL)
 """Cures every reason: a candidate that is new was not rejected yet."""
 Cures = Mapping[str, frozenset[Cure]]
 """Per reason word, what can cure it; none: only a change of the item itself."""

@@ -5,10 +5,14 @@ number of distinct (kind, namespace, runtime), and empty while nothing is in fli
 """
 
 from collections import OrderedDict
+from typing import TYPE_CHECKING
 
-from berth_server.queue.events import ClusterEvent, Cure, EventKind, Scope
+from berth_server.queue.events import ClusterEvent, Cure, Scope
 from berth_server.queue.heap import LazyHeap
 from berth_server.queue.key import QueueKey
+
+if TYPE_CHECKING:
+    from berth_server.objects.changes import ChangeKind
 
 
 class InFlightLog:
@@ -21,7 +25,7 @@ class InFlightLog:
         self._views: LazyHeap[int, int] = LazyHeap()
         self._events: OrderedDict[ClusterEvent, int] = OrderedDict()
         """By ascending position."""
-        self._newest: dict[tuple[EventKind, str], int] = {}
+        self._newest: dict[tuple[ChangeKind, str], int] = {}
         """Of the events of one kind and namespace."""
 
     def __len__(self) -> int:

@@ -5,9 +5,13 @@ many others wait, and a key costs one place however many cures it has.
 """
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from berth_server.queue.events import ClusterEvent, Cure, EventKind, Scope
+from berth_server.queue.events import ClusterEvent, Cure, Scope
 from berth_server.queue.key import QueueKey
+
+if TYPE_CHECKING:
+    from berth_server.objects.changes import ChangeKind
 
 _LotKey = tuple[str, str, frozenset[Cure]]
 
@@ -29,7 +33,7 @@ class WaitingRoom:
         self._lots: dict[_LotKey, _Lot] = {}
         self._lot_of: dict[str, _Lot] = {}
         # By kind and namespace, then by runtime (None: cured from anywhere in the namespace).
-        self._index: dict[tuple[EventKind, str], dict[str | None, dict[_Lot, None]]] = {}
+        self._index: dict[tuple[ChangeKind, str], dict[str | None, dict[_Lot, None]]] = {}
 
     def __len__(self) -> int:
         return len(self._lot_of)

@@ -7,9 +7,10 @@ addition.
 
 from collections.abc import Iterator
 
+from berth_server.objects.changes import ChangeKind
 from berth_server.objects.item import Item
 from berth_server.state.candidate import Availability, Candidate, PoolKey
-from berth_server.state.facts import Fact, FactKind
+from berth_server.state.facts import Fact
 from berth_server.state.freshness import Pulse
 from berth_server.state.heartbeats import Heartbeats
 from berth_server.state.occupancy import Occupancy, Presence
@@ -94,14 +95,14 @@ class ClusterState:
         """The workspace was observed, first or again."""
         self.generation += 1
         self.workspaces[workspace.namespace, workspace.name] = workspace
-        self._facts.append(Fact(FactKind.WORKSPACE_CHANGED, workspace.namespace, subject=workspace.uid))
+        self._facts.append(Fact(ChangeKind.WORKSPACE_CHANGED, workspace.namespace, subject=workspace.uid))
 
     def remove_workspace(self, namespace: str, name: str) -> None:
         """The workspace is gone."""
         workspace = self.workspaces.pop((namespace, name), None)
         if workspace is not None:
             self.generation += 1
-            self._facts.append(Fact(FactKind.WORKSPACE_CHANGED, namespace, subject=workspace.uid))
+            self._facts.append(Fact(ChangeKind.WORKSPACE_CHANGED, namespace, subject=workspace.uid))
 
     def advance(self, *, monotonic: float, wall: int) -> None:
         """Time moved on: heartbeats may have expired."""
@@ -110,7 +111,7 @@ class ClusterState:
             now = self.availability(candidate)
             self.generation += 1
             self.pools[candidate.pool].show_availability(candidate.name, now)
-            kind = FactKind.CANDIDATE_UNAVAILABLE if now else FactKind.CANDIDATE_AVAILABLE
+            kind = ChangeKind.CANDIDATE_UNAVAILABLE if now else ChangeKind.CANDIDATE_AVAILABLE
             self._facts.append(Fact.of_pool(kind, candidate.pool, uid))
 
     # --- reservations ---------------------------------------------------------------------------------------------
@@ -187,7 +188,7 @@ class ClusterState:
         pool.remove(candidate.name)
         if not pool:
             del self.pools[candidate.pool]
-        self._facts.append(Fact.of_pool(FactKind.CANDIDATE_REMOVED, candidate.pool, uid))
+        self._facts.append(Fact.of_pool(ChangeKind.CANDIDATE_REMOVED, candidate.pool, uid))
 
     def _follow_name(self, key: Named) -> None:
         for uid in self.occupancy.named(*key):
@@ -199,25 +200,25 @@ class ClusterState:
             return
         self.pools[candidate.pool].show_use(candidate.name, self.occupancy.ledger.use(candidate_uid))
         if before is not None and _less(before, after):
-            self._facts.append(Fact.of_pool(FactKind.CAPACITY_RELEASED, candidate.pool, candidate_uid))
+            self._facts.append(Fact.of_pool(ChangeKind.CAPACITY_RELEASED, candidate.pool, candidate_uid))
         if before is None or after is None or before.target != after.target:
             if before is not None:
-                self._facts.append(Fact(FactKind.TARGET_REMOVED, candidate.namespace, subject=item_uid))
+                self._facts.append(Fact(ChangeKind.TARGET_REMOVED, candidate.namespace, subject=item_uid))
             if after is not None:
-                self._facts.append(Fact(FactKind.TARGET_ADDED, candidate.namespace, subject=item_uid))
+                self._facts.append(Fact(ChangeKind.TARGET_ADDED, candidate.namespace, subject=item_uid))
 
     def _tell_of(
         self, candidate: Candidate, before: Candidate | None, was: Availability | None, now: Availability
     ) -> None:
         kinds = []
         if before is None:
-            kinds.append(FactKind.CANDIDATE_ADDED)
+            kinds.append(ChangeKind.CANDIDATE_ADDED)
         else:
             # Both, when both changed at once: who was rejected for one of them waits for no news of the other.
             if was is not now:
-                kinds.append(FactKind.CANDIDATE_UNAVAILABLE if now else FactKind.CANDIDATE_AVAILABLE)
+                kinds.append(ChangeKind.CANDIDATE_UNAVAILABLE if now else ChangeKind.CANDIDATE_AVAILABLE)
             if before.capacity != candidate.capacity:
-                kinds.append(FactKind.CANDIDATE_CAPACITY)
+                kinds.append(ChangeKind.CANDIDATE_CAPACITY)
         self._facts.extend(Fact.of_pool(kind, candidate.pool, candidate.uid) for kind in kinds)
 
 

@@ -54,9 +54,9 @@ class End(Enum):
 class Reservation:
     """Room for one item on one candidate. Changed by `Reservations` alone.
 
-    `item` is as it was when reserved. `held_until` in monotonic seconds, `created_at` in wall microseconds. `version`
-    depends on the state: of the write that is out (BINDING, UNCONFIRMED), of the object that it made (BOUND).
-    `newest`: what was seen of the item since the write went out.
+    `item` is as it was when reserved, judged by `profile`. `held_until` in monotonic seconds, `created_at` in wall
+    microseconds. `version` depends on the state: of the write that is out (BINDING, UNCONFIRMED), of the object that it
+    made (BOUND). `newest`: what was seen of the item since the write went out.
     """
 
     id: str
@@ -66,6 +66,7 @@ class Reservation:
     attempt_id: str
     held_until: float
     created_at: int
+    profile: str = ""
     state: State = State.HELD
     version: int = 0
     newest: Item | None = None
@@ -108,11 +109,19 @@ class Reservations:
     # --- decisions ------------------------------------------------------------------------------------------------
 
     def hold(
-        self, item: Item, candidate: Candidate, *, owner: str, attempt_id: str, held_until: float, wall: int
+        self,
+        item: Item,
+        candidate: Candidate,
+        *,
+        owner: str,
+        attempt_id: str,
+        held_until: float,
+        wall: int,
+        profile: str = "",
     ) -> Reservation:
-        """Take room. The item must have none."""
+        """Take room. The item must have none. `profile`: what judged it, and will again before it is bound."""
         assert item.uid not in self._by_item, f"{item.uid} is reserved already"
-        reservation = Reservation(str(uuid.uuid4()), item, candidate, owner, attempt_id, held_until, wall)
+        reservation = Reservation(str(uuid.uuid4()), item, candidate, owner, attempt_id, held_until, wall, profile)
         self._by_id[reservation.id] = reservation
         self._by_item[item.uid] = reservation
         self._state.hold(item, candidate.uid)

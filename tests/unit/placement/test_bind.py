@@ -5,6 +5,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from berth_server.config.file import PluginConfig
+from berth_server.framework.engine import Engine
+from berth_server.framework.profile import build
 from berth_server.placement.answers import BindOutcome, Fits, Reserved, Unschedulable
 from berth_server.placement.failures import PlacementError, Reason
 from berth_server.placement.ports import (
@@ -14,8 +17,10 @@ from berth_server.placement.ports import (
     RefusedError,
     ThrottledError,
 )
+from berth_server.placement.questions import ReadOptions
+from berth_server.plugins import REGISTRY
 from berth_server.state.reservations import State
-from tests.builders import pod, run
+from tests.builders import avoids, pod, run, term
 from tests.harness import Harness
 from tests.invariants import Bounds, check_nothing_left, check_one, check_same
 
@@ -387,3 +392,15 @@ async def test_lost_connection_answers_bind_in_progress() -> None:
     with pytest.raises(PlacementError, match="call Bind again to follow it") as caught:
         await harness.bind(reservation.id)
     assert caught.value.metadata == {"state": "UNCONFIRMED"}
+
+
+async def test_the_second_look_uses_the_profile_that_reserved() -> None:
+    """What a lenient profile reserved is not rejected at bind by a filter that only the default one has."""
+    lenient = build("lenient", [PluginConfig("ExistingRunAntiAffinity", enabled=False)], REGISTRY)
+    first = pod()
+    shy = run("shy", on=first, affinity=avoids(term(app="web")))
+    harness = await Harness(first, shy, run("web", labels={"app": "web"})).start()
+    harness.core.reader.engines["lenient"] = Engine(lenient)  # type: ignore[index]  # a dict behind a Mapping
+    reserved = await harness.plan("web", read=ReadOptions(profile="lenient"))
+    assert isinstance(reserved, Reserved)
+    assert (await harness.bind(reserved.reservation.id)).outcome is BindOutcome.BOUND

@@ -6,13 +6,13 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from berth_server.objects.changes import ChangeKind
 from berth_server.objects.item import Item
 from berth_server.placement import ingest as ingesting
 from berth_server.placement.ingest import KINDS, Change, Ingest
 from berth_server.placement.ports import EventType, GoneError, KubeError, Listing, WatchEvent
 from berth_server.state.candidate import PoolKey
 from berth_server.state.cluster import ClusterState
-from berth_server.state.facts import FactKind
 from tests.builders import MONOTONIC, NOW, Json, decoded, node, pod, run, workspace
 from tests.fakes.clock import FakeClock
 from tests.fakes.log import NullLog
@@ -169,7 +169,7 @@ def test_delete_and_create_that_arrive_as_one() -> None:
     feed.told()
     feed.sees(run(uid="u2", version=7, on=P2))
     released = [
-        fact.subject for change in feed.changes for fact in change.facts if fact.kind is FactKind.CAPACITY_RELEASED
+        fact.subject for change in feed.changes for fact in change.facts if fact.kind is ChangeKind.CAPACITY_RELEASED
     ]
     assert released == ["ns/p1"]
     assert feed.told() == [("u1", None), (None, "u2")]
@@ -199,7 +199,7 @@ def test_a_recreated_object_in_a_list() -> None:
     feed.lists(pod("p1", uid="new", version=4), kind="Pod", version=5)
     assert list(feed.state.candidates) == ["new"]
     kinds = [fact.kind for change in feed.changes for fact in change.facts]
-    assert kinds == [FactKind.CANDIDATE_ADDED, FactKind.CANDIDATE_REMOVED, FactKind.CANDIDATE_ADDED]
+    assert kinds == [ChangeKind.CANDIDATE_ADDED, ChangeKind.CANDIDATE_REMOVED, ChangeKind.CANDIDATE_ADDED]
 
 
 def test_deletions() -> None:
@@ -267,7 +267,7 @@ def test_a_heartbeat_that_changes_nothing_is_told_to_nobody() -> None:
     """A Pod is heard from every few seconds."""
     feed = Feed()
     feed.sees(P1)
-    assert [fact.kind for fact in feed.changes[0].facts] == [FactKind.CANDIDATE_ADDED]
+    assert [fact.kind for fact in feed.changes[0].facts] == [ChangeKind.CANDIDATE_ADDED]
     feed.changes.clear()
     feed.sees(pod("p1", version=2, stamp="2026-01-01T00:00:00Z"))
     feed.ingest.tell()
@@ -283,7 +283,7 @@ def test_facts_without_an_observation() -> None:
     feed.state.hold(feed.state.items["ns/a"], "ns/p1")
     feed.ingest.tell()
     assert [(change.before, change.after) for change in feed.changes] == [(None, None)]
-    assert [fact.kind for fact in feed.changes[0].facts] == [FactKind.TARGET_ADDED]
+    assert [fact.kind for fact in feed.changes[0].facts] == [ChangeKind.TARGET_ADDED]
 
 
 def test_a_wait_for_a_retry_is_dated_from_its_first_sight() -> None:
@@ -404,6 +404,13 @@ def without_pauses(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             [4, 9],
             id="a list that fails is tried again",
         ),
+        pytest.param(
+            [listing(run("a"), version=4), listing(version=5), listing(run("b"), version=9)],
+            [[event(run("c", version=6)), GoneError("too old")], []],
+            ["ns/b"],
+            [4, 9],
+            id="a list that lags is asked for again before anything is watched",
+        ),
     ],
 )
 async def test_follows_a_store_that_fails(
@@ -434,3 +441,18 @@ async def test_stops() -> None:
     with suppress(asyncio.CancelledError):
         await feed.ingest.stop()
     assert [task for task in asyncio.all_tasks() if (task.get_name() or "").startswith("ingest")] == []
+
+
+async def test_a_bug_of_a_subscriber_is_raised_to_whoever_follows() -> None:
+    """The state is unsure after that: the process must hear of it and not live on half."""
+    store = ScriptedStore([listing(run("a"), version=1)], [[event(run("b", version=2))]])
+    feed = Feed(store)
+    await feed.ingest.start()
+
+    def fails(change: Change) -> None:
+        raise ZeroDivisionError
+
+    feed.ingest.subscribe(fails)
+    with pytest.raises(ZeroDivisionError):
+        await asyncio.wait_for(feed.ingest.follow(), 5)
+    await feed.ingest.stop()

@@ -118,10 +118,12 @@ def test_nearest_miss() -> None:
         candidate("b", capacity={"gpu": 8, "mem": 1}),
         candidate("c", capacity={"gpu": 8, "mem": 3}),
         candidate("d", capacity={"gpu": 8, "mem": 3}),
+        candidate("e", capacity={"gpu": 3, "mem": 3}),
         gpu=4,
         mem=4,
     )
     code = int(cycle.filter()[0])
-    assert cycle.nearest(np.arange(4), code) == (2, "mem: needs 4, free 3")
+    assert cycle.nearest(np.arange(5), code) == (2, "mem: needs 4, free 3")
     assert cycle.nearest(np.array([0, 1]), code) == (1, "mem: needs 4, free 1")
+    assert cycle.nearest(np.array([1, 4]), code) == (1, "mem: needs 4, free 1"), "short of one thing, if of more of it"
     assert cycle.nearest(np.array([0, 1]), 1) is None

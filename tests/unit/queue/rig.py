@@ -2,20 +2,21 @@
 
 from collections.abc import Callable
 
-from berth_server.queue.events import ClusterEvent, Cure, EventKind, Scope
+from berth_server.objects.changes import ChangeKind
+from berth_server.queue.events import ClusterEvent, Cure, Scope
 from berth_server.queue.key import PendingState, QueueKey
 from berth_server.queue.outcomes import Outcome, RetryAt, Unschedulable
 from berth_server.queue.pending import PendingQueue
 
 CURES = {
-    "Full": frozenset({Cure(EventKind.CAPACITY_RELEASED, Scope.POOL), Cure(EventKind.CANDIDATE_ADDED, Scope.POOL)}),
-    "Lonely": frozenset({Cure(EventKind.TARGET_ADDED, Scope.NAMESPACE)}),
+    "Full": frozenset({Cure(ChangeKind.CAPACITY_RELEASED, Scope.POOL), Cure(ChangeKind.CANDIDATE_ADDED, Scope.POOL)}),
+    "Lonely": frozenset({Cure(ChangeKind.TARGET_ADDED, Scope.NAMESPACE)}),
     "Hopeless": frozenset[Cure](),
 }
 FULL = Unschedulable(("Full",), "0/1 runtime pods: 1 Full")
 LONELY = Unschedulable(("Lonely",), "0/1 runtime pods: 1 Lonely")
-RELEASED = ClusterEvent(EventKind.CAPACITY_RELEASED, "ns", "py")
-FOREIGN = ClusterEvent(EventKind.CAPACITY_RELEASED, "ns", "js")
+RELEASED = ClusterEvent(ChangeKind.CAPACITY_RELEASED, "ns", "py")
+FOREIGN = ClusterEvent(ChangeKind.CAPACITY_RELEASED, "ns", "js")
 NOW = 1000.0
 LONG = 30.0
 

@@ -4,7 +4,8 @@ from math import inf
 
 import pytest
 
-from berth_server.queue.events import ClusterEvent, EventKind
+from berth_server.objects.changes import ChangeKind
+from berth_server.queue.events import ClusterEvent
 from berth_server.queue.key import PendingState
 from berth_server.queue.outcomes import Conflict, Error, Forget, Held, Outcome, ReservedForOther, RetryAt, Unschedulable
 from tests.unit.queue.rig import FOREIGN, FULL, LONELY, NOW, RELEASED, attempt, fail, key, queue_in, queue_of
@@ -98,12 +99,12 @@ def test_a_remembered_activation_is_spent_once() -> None:
     [
         pytest.param(FULL, RELEASED, BACKOFF, id="pool"),
         pytest.param(FULL, FOREIGN, UNSCHEDULABLE, id="another pool"),
-        pytest.param(FULL, ClusterEvent(EventKind.CAPACITY_RELEASED, "ns"), BACKOFF, id="whole namespace"),
-        pytest.param(FULL, ClusterEvent(EventKind.CAPACITY_RELEASED, "other", "py"), UNSCHEDULABLE, id="namespace"),
-        pytest.param(FULL, ClusterEvent(EventKind.CANDIDATE_CAPACITY, "ns", "py"), UNSCHEDULABLE, id="another kind"),
-        pytest.param(LONELY, ClusterEvent(EventKind.TARGET_ADDED, "ns", "js"), BACKOFF, id="namespace-wide cure"),
-        pytest.param(LONELY, ClusterEvent(EventKind.TARGET_ADDED, "ns"), BACKOFF, id="namespace-wide, no runtime"),
-        pytest.param(LONELY, ClusterEvent(EventKind.TARGET_ADDED, "other", "py"), UNSCHEDULABLE, id="far away"),
+        pytest.param(FULL, ClusterEvent(ChangeKind.CAPACITY_RELEASED, "ns"), BACKOFF, id="whole namespace"),
+        pytest.param(FULL, ClusterEvent(ChangeKind.CAPACITY_RELEASED, "other", "py"), UNSCHEDULABLE, id="namespace"),
+        pytest.param(FULL, ClusterEvent(ChangeKind.CANDIDATE_CAPACITY, "ns", "py"), UNSCHEDULABLE, id="another kind"),
+        pytest.param(LONELY, ClusterEvent(ChangeKind.TARGET_ADDED, "ns", "js"), BACKOFF, id="namespace-wide cure"),
+        pytest.param(LONELY, ClusterEvent(ChangeKind.TARGET_ADDED, "ns"), BACKOFF, id="namespace-wide, no runtime"),
+        pytest.param(LONELY, ClusterEvent(ChangeKind.TARGET_ADDED, "other", "py"), UNSCHEDULABLE, id="far away"),
     ],
 )
 @pytest.mark.parametrize("waits", [True, False], ids=["waiting", "in flight"])
@@ -135,7 +136,7 @@ def test_several_reasons_are_cured_by_any() -> None:
     """Which of its reasons is in the way last, nobody knows."""
     queue, number = queue_in(PendingState.IN_FLIGHT)
     queue.done(number, Unschedulable(("Hopeless", "Lonely", "Full"), ""), NOW)
-    assert queue.happened(ClusterEvent(EventKind.TARGET_ADDED, "ns", "js"), NOW + 5) == 1
+    assert queue.happened(ClusterEvent(ChangeKind.TARGET_ADDED, "ns", "js"), NOW + 5) == 1
     assert queue.state_of("a") is ACTIVE
 
 

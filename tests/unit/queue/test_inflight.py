@@ -1,11 +1,12 @@
 """The log of events that attempts in flight have not seen: complete, and small."""
 
-from berth_server.queue.events import ClusterEvent, EventKind
+from berth_server.objects.changes import ChangeKind
+from berth_server.queue.events import ClusterEvent
 from berth_server.queue.inflight import InFlightLog
 from berth_server.queue.outcomes import Conflict, Forget
 from tests.unit.queue.rig import CURES, FOREIGN, FULL, NOW, RELEASED, fail, key, queue_of
 
-ADDED = ClusterEvent(EventKind.TARGET_ADDED, "ns", "js")
+ADDED = ClusterEvent(ChangeKind.TARGET_ADDED, "ns", "js")
 FULL_CURES = CURES["Full"]
 
 
@@ -56,7 +57,7 @@ def test_newest_of_a_kind_survives_the_trimming_of_older_ones() -> None:
     """A namespace-wide cure looks at the newest event of its kind, whichever runtime it names."""
     log = InFlightLog()
     log.look(1)
-    log.append(ClusterEvent(EventKind.TARGET_ADDED, "ns", "py"))
+    log.append(ClusterEvent(ChangeKind.TARGET_ADDED, "ns", "py"))
     log.look(2)
     log.append(ADDED)
     log.end(1)
@@ -68,7 +69,7 @@ def test_a_storm_beside_stuck_attempts_is_bounded() -> None:
     """One loses its key, eight end, one lingers: 100,000 events of four kinds take four places."""
     queue = queue_of(*(key(f"a{number}") for number in range(10)))
     attempts = {popped.key.uid: popped.attempt for popped in queue.pop(NOW, limit=10)}
-    storm = [RELEASED, FOREIGN, ADDED, ClusterEvent(EventKind.CANDIDATE_AVAILABLE, "ns", "py")]
+    storm = [RELEASED, FOREIGN, ADDED, ClusterEvent(ChangeKind.CANDIDATE_AVAILABLE, "ns", "py")]
     for number in range(100_000):
         queue.happened(storm[number % len(storm)], NOW)
     assert queue.inflight_events == len(storm)

@@ -1,10 +1,11 @@
 """Who waits for what, and what it costs to find out."""
 
-from berth_server.queue.events import ClusterEvent, EventKind
+from berth_server.objects.changes import ChangeKind
+from berth_server.queue.events import ClusterEvent
 from berth_server.queue.waiting import WaitingRoom
 from tests.unit.queue.rig import CURES, FOREIGN, RELEASED, key
 
-ADDED = ClusterEvent(EventKind.TARGET_ADDED, "ns", "js")
+ADDED = ClusterEvent(ChangeKind.TARGET_ADDED, "ns", "js")
 
 
 def test_finds_those_that_an_event_can_cure() -> None:
@@ -18,7 +19,7 @@ def test_finds_those_that_an_event_can_cure() -> None:
     assert set(room.cured_by(RELEASED)) == {"full", "both"}
     assert set(room.cured_by(FOREIGN)) == {"elsewhere"}
     assert set(room.cured_by(ADDED)) == {"lonely", "both"}
-    assert sorted(room.cured_by(ClusterEvent(EventKind.CAPACITY_RELEASED, "ns"))) == ["both", "elsewhere", "full"]
+    assert sorted(room.cured_by(ClusterEvent(ChangeKind.CAPACITY_RELEASED, "ns"))) == ["both", "elsewhere", "full"]
     assert len(room) == 5
 
 

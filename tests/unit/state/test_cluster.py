@@ -4,19 +4,19 @@ from collections.abc import Callable
 
 import pytest
 
+from berth_server.objects.changes import ChangeKind
 from berth_server.objects.clock import SECOND
 from berth_server.state.candidate import Availability, Candidate, PoolKey
 from berth_server.state.cluster import ClusterState
-from berth_server.state.facts import FactKind
 from berth_server.state.view import Workspace
 from tests.builders import MONOTONIC, NOW, avoids, candidate, item, see, selector, state_of, term
 
 WEB = {"app": "web"}
-ADDED, REMOVED = FactKind.CANDIDATE_ADDED, FactKind.CANDIDATE_REMOVED
-UP, DOWN = FactKind.CANDIDATE_AVAILABLE, FactKind.CANDIDATE_UNAVAILABLE
-CAPACITY, RELEASED = FactKind.CANDIDATE_CAPACITY, FactKind.CAPACITY_RELEASED
-TARGET, NO_TARGET = FactKind.TARGET_ADDED, FactKind.TARGET_REMOVED
-WORKSPACE = FactKind.WORKSPACE_CHANGED
+ADDED, REMOVED = ChangeKind.CANDIDATE_ADDED, ChangeKind.CANDIDATE_REMOVED
+UP, DOWN = ChangeKind.CANDIDATE_AVAILABLE, ChangeKind.CANDIDATE_UNAVAILABLE
+CAPACITY, RELEASED = ChangeKind.CANDIDATE_CAPACITY, ChangeKind.CAPACITY_RELEASED
+TARGET, NO_TARGET = ChangeKind.TARGET_ADDED, ChangeKind.TARGET_REMOVED
+WORKSPACE = ChangeKind.WORKSPACE_CHANGED
 
 
 def used(state: ClusterState, runtime: str = "py") -> dict[str, int]:
@@ -104,6 +104,14 @@ def test_a_candidate_that_leaves_and_returns_finds_its_use() -> None:
     see(state, item("c", on="p1"), item("d", on="p1"))
     see(state, candidate("p1"))
     assert used(state) == {"p1": 3}
+
+
+def test_a_candidate_that_returns_is_seen_for_the_first_time() -> None:
+    """Its stamp moved while it was away; nobody saw that, so it counts by its own age alone."""
+    state = state_of(candidate("p1", age=5.0), live=True)
+    state.remove_candidate("ns/p1")
+    see(state, candidate("p1", age=0.0), monotonic=MONOTONIC + 20)
+    assert availability(state) is Availability.STALE_HEARTBEAT, "the stamp is 20 s old"
 
 
 def test_an_assignment_by_name_follows_the_name() -> None:
@@ -233,6 +241,25 @@ def test_the_first_reason_counts(seen: Candidate, want: Availability) -> None:
     assert availability(state_of(seen)) is want
 
 
+@pytest.mark.parametrize(
+    ("later", "want"),
+    [
+        pytest.param(candidate(capacity={"runs": 7}), {"runs": 7}, id="more"),
+        pytest.param(candidate(capacity={"runs": 0}), {"runs": 0}, id="drained"),
+        pytest.param(candidate(capacity={"gpu": 3}), {"gpu": 3, "runs": 2}, id="another resource"),
+        pytest.param(candidate(invalid=True), {}, id="can't be read any more"),
+    ],
+)
+def test_a_change_of_capacity_shows(later: Candidate, want: dict[str, int]) -> None:
+    """The columns have it at the next look, whether or not anything else changed."""
+    state = state_of(candidate())
+    state.view(item())
+    see(state, later)
+    columns = state.view(item()).columns
+    advertised = {resource: int(columns.capacity[index, 0]) for resource, index in columns.resources.items()}
+    assert {resource: units for resource, units in advertised.items() if units >= 0} == want
+
+
 def test_time_makes_it_unavailable() -> None:
     """A heartbeat that expires shows in the columns, and is told, without any event."""
     state = state_of(candidate("p1", age=0.0), candidate("p2", age=5.0), live=True)
@@ -306,7 +333,7 @@ POD = candidate("p1", age=5.0)
         ),
     ],
 )
-def test_facts(change: Change, want: list[tuple[FactKind, str]]) -> None:
+def test_facts(change: Change, want: list[tuple[ChangeKind, str]]) -> None:
     """What may help or concern somebody is told, once; what changes nothing of use is not."""
     state = state_of(POD, RUNNING)
     state.take_facts()
@@ -328,7 +355,7 @@ def test_facts(change: Change, want: list[tuple[FactKind, str]]) -> None:
         pytest.param({}, [RELEASED], id="none of one"),
     ],
 )
-def test_less_use_is_capacity_released(now: dict[str, int], want: list[FactKind]) -> None:
+def test_less_use_is_capacity_released(now: dict[str, int], want: list[ChangeKind]) -> None:
     """A Run that takes less of anything frees that."""
     state = state_of(candidate("p1"), item("a", on="p1", requests={"gpu": 2}))
     state.take_facts()

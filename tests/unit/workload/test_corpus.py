@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.vectors.workload_api import NOT_JUDGED, CorpusCase, cases, causes_of, look_up, replay
+from tests.vectors.workload_api import NOT_JUDGED, CorpusCase, all_cases, cases, causes_of, look_up, replay
 
 JUDGED = [case for case in cases() if case.data["id"] not in NOT_JUDGED]
 EXCLUDED = [case for case in cases() if case.data["id"] in NOT_JUDGED]
@@ -27,5 +27,6 @@ def test_the_corpus_is_whole() -> None:
     """573 cases of groups, 16 of Jobs aside, and few that are not judged."""
     ids = {case.data["id"] for case in cases()}
     assert len(ids) == 573
+    assert len({case.data["id"] for case in all_cases()}) == 589
     assert len(NOT_JUDGED) <= 30
     assert set(NOT_JUDGED) <= ids

@@ -1,6 +1,5 @@
 """The objects of scheduling.k8s.io as frozen structs, in one shape for all versions (that of v1beta1 and v1alpha3)."""
 
-from berth.workload.models.base import Empty, Int32, Int64, Model, Time
 from berth.workload.models.groups import (
     CompositePodGroup,
     CompositePodGroupSpec,
@@ -11,6 +10,7 @@ from berth.workload.models.groups import (
     PodGroupStatus,
 )
 from berth.workload.models.meta import Condition, ObjectMeta, OwnerReference
+from berth.workload.models.model import Empty, Int32, Int64, Model, Time
 from berth.workload.models.neighbours import AnyObject, Pod, PodSchedulingGroup, PodSpec, PriorityClass
 from berth.workload.models.parts import (
     CompositeGangSchedulingPolicy,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from berth.workload.models.base import Int64, Model, Time
+from berth.workload.models.model import Int64, Model, Time
 
 
 class OwnerReference(Model, frozen=True):

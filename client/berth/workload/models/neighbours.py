@@ -5,9 +5,9 @@ Of a Pod only what the rules read is typed. The rest is kept as it is and never 
 
 from typing import Any, ClassVar, TypeAlias
 
-from berth.workload.models.base import Int32, Model
 from berth.workload.models.groups import CompositePodGroup, PodGroup
 from berth.workload.models.meta import ObjectMeta
+from berth.workload.models.model import Int32, Model
 from berth.workload.models.workloads import Workload
 
 

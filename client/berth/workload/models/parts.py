@@ -5,7 +5,7 @@ The same types are the *building blocks* of scheduling.k8s.io/v1alpha3 that othe
 out `minCount` and `minGroupCount`, which is why both are optional here and validation decides.
 """
 
-from berth.workload.models.base import Empty, Int32, Model
+from berth.workload.models.model import Empty, Int32, Model
 
 
 class GangSchedulingPolicy(Model, frozen=True):

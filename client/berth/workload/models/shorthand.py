@@ -1,6 +1,6 @@
 """Short names for the values that manifests are full of: `gang(4)`, `basic()`, `topology("rack")`."""
 
-from berth.workload.models.base import Empty
+from berth.workload.models.model import Empty
 from berth.workload.models.parts import (
     CompositeGangSchedulingPolicy,
     CompositePodGroupSchedulingPolicy,

@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from berth.workload.models.base import Int32, Model
 from berth.workload.models.meta import ObjectMeta
+from berth.workload.models.model import Int32, Model
 from berth.workload.models.parts import (
     CompositePodGroupSchedulingPolicy,
     DisruptionMode,
