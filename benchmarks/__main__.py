@@ -13,6 +13,7 @@ from benchmarks.driving import driving
 from benchmarks.measure import Figure, yardstick
 from benchmarks.memory import memory
 from benchmarks.serving import serving
+from benchmarks.watching import watching
 
 LIMITS = Path(__file__).parent / "limits.yaml"
 SUITES: dict[str, Callable[[], Iterable[Figure]]] = {
@@ -20,6 +21,7 @@ SUITES: dict[str, Callable[[], Iterable[Figure]]] = {
     "serving": serving,
     "driving": driving,
     "memory": memory,
+    "watching": watching,
 }
 
 

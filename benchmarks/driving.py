@@ -43,8 +43,8 @@ def driving() -> Iterator[Figure]:
     yield Figure("driver in process, placements", placed, f"{placed:,.0f}/s")
 
 
-def service_of(store: EmbeddedStore) -> PlacementService:
-    """Return placement over `store`, as the server wires it."""
+def service_of(store: EmbeddedStore, *, standing: bool = True) -> PlacementService:
+    """Return placement over `store`, as the server wires it; `standing`: heartbeats do not expire."""
     engine = Engine(build("default", (), REGISTRY))
     metrics = Metrics(CollectorRegistry(), rejections=engine.profile.reasons)
     return PlacementService(
@@ -57,7 +57,7 @@ def service_of(store: EmbeddedStore) -> PlacementService:
             log=_Silent(),
             jitter=lambda: 0.0,
             instance="bench",
-            standing_at=micros(STAMP),
+            standing_at=micros(STAMP) if standing else None,
         )
     )
 
