@@ -50,3 +50,11 @@ def new_cluster(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) ->
     """Start API servers of a test's own, to be killed, compacted and restarted."""
     with ExitStack() as stack:
         yield lambda: stack.enter_context(running(binaries, tmp_path_factory.mktemp("own"), CRDS))
+
+
+@pytest.fixture
+def bare_cluster(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """An API server that does not know our custom resources yet."""
+    folder = tmp_path_factory.mktemp("bare")
+    with running(binaries, folder, folder / "none") as cluster:
+        yield cluster

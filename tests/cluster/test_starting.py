@@ -85,7 +85,7 @@ async def test_contexts(shared_cluster: Cluster, tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("context", "content", "want"),
     [
-        pytest.param("", None, "can't be had from", id="no file"),
+        pytest.param("", None, "there is no kubeconfig file", id="no file"),
         pytest.param("missing", "ok", "missing", id="no such context"),
         pytest.param("", "a: [", "can't be had from", id="no yaml"),
     ],

@@ -50,6 +50,15 @@ class World:
         status: JSON = (await self.api.get("Run", self.namespace, name)).get("status") or {}
         return status
 
+    async def until_waits(self, berth: Berth, name: str) -> None:
+        """Wait until Berth has found no room for a Run."""
+
+        def waits() -> bool:
+            rows = (row for row in berth.service.work.pending() if (row.namespace, row.name) == (self.namespace, name))
+            return any(row.reasons == ("InsufficientCapacity",) for row in rows)
+
+        await until(waits, f"{name} waits for room")
+
     def check(self, berth: Berth, want: int) -> None:
         """ONE and CAP at every version; so many were assigned, and as many are counted; nothing is left over."""
         observer = replayed(self.cluster, self.since, self.pod)
@@ -144,7 +153,7 @@ async def test_an_outcome_that_nobody_knows(shared_cluster: Cluster, fault: Faul
             await until(lambda: berth.scheduled == 1, "the Run is counted as scheduled")
             await berth.quiet()
             await here.create("b")
-            await until(lambda: berth.metric("berth_pending", queue="unschedulable") == 1, "b waits for room")
+            await here.until_waits(berth, "b")
             assert (await here.status("a"))["assignedPodUID"] == here.pod["metadata"]["uid"]
             here.check(berth, 1)
         assert len(here.proxy.seen) == 1
@@ -180,7 +189,7 @@ async def test_a_write_that_lands_before_the_fence(shared_cluster: Cluster, impa
             assert not seen.get("status", {}).get("assignedPodUID")
             assert seen["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
             await here.create("b")
-            await until(lambda: berth.metric("berth_pending", queue="unschedulable") == 1, "b waits for room")
+            await here.until_waits(berth, "b")
             assert await held.release() == 200
             assert await fenced.release() == 409
             await until(lambda: berth.scheduled == 1, "the Run is counted as scheduled")
