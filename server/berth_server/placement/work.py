@@ -5,7 +5,6 @@ from the clock and is moved on by whoever waits here: heartbeats, holds, leases,
 """
 
 import asyncio
-import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -73,7 +72,7 @@ class Work:
         self._core = core
         self._queue = core.queue
         self._reporter = reporter
-        self._news = asyncio.Event()
+        self._waiting: set[asyncio.Future[None]] = set()
         self._behind: dict[str, _Behind] = {}
         core.ingest.subscribe(self._changed)
 
@@ -82,7 +81,7 @@ class Work:
     def reservation_ended(self, reservation: Reservation, end: End) -> None:
         """Activate the key of an item whose reservation ended without an assignment."""
         # Whatever it ended by, it may have been one of those that held a brake.
-        self._news.set()
+        self._tell()
         attempt = self._core.attempts.find(reservation.attempt_id)
         if attempt is not None and attempt.verdict is Verdict.RESERVED and end not in _GIVEN_BACK:
             attempt.verdict = Verdict.CONFLICT
@@ -130,7 +129,7 @@ class Work:
         event = ClusterEvent(fact.kind, fact.namespace, fact.runtime)
         woken = self._queue.happened(event, self._core.clock.monotonic())
         if woken:
-            self._news.set()
+            self._tell()
             if fact.kind in _WAKEUPS:
                 self._core.metrics.pending_run_wakeups[_WAKEUPS[fact.kind]].inc(woken)
             else:
@@ -139,7 +138,7 @@ class Work:
     def _enqueue(self, item: Item, *, reset: bool = False) -> None:
         key = QueueKey(item.uid, item.namespace, item.spec.runtime, 0, item.arrival)
         self._queue.add(key, self._core.clock.monotonic(), reset=reset)
-        self._news.set()
+        self._tell()
 
     def _forget(self, uid: str) -> None:
         self._behind.pop(uid, None)
@@ -203,11 +202,25 @@ class Work:
             self.let_time_pass()
             await self._news_until(self.next_due() - self._core.clock.monotonic())
 
+    def _tell(self) -> None:
+        """There is news: wake everybody who waits for it."""
+        waiting, self._waiting = self._waiting, set()
+        for waiter in waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+
     async def _news_until(self, seconds: float) -> None:
-        """Wait for news, at most so long. What is due "just after" a moment is looked at a little later than that."""
-        self._news.clear()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), max(seconds, 0.0) + _JUST_AFTER if seconds < inf else None)
+        """Wait for news, at most so long. What is due "just after" a moment is looked at a little later than that.
+
+        Each waiter has a future of its own, in place before the first await: an event that one of them clears could
+        lose the news of another.
+        """
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting.add(waiter)
+        try:
+            await asyncio.wait([waiter], timeout=max(seconds, 0.0) + _JUST_AFTER if seconds < inf else None)
+        finally:
+            self._waiting.discard(waiter)
 
     # --- the table that moves keys --------------------------------------------------------------------------------
 
@@ -234,7 +247,7 @@ class Work:
         if item is not None and isinstance(outcome, (Unschedulable, Held)):
             self._reporter.waits(item, outcome.message)
         self._queue.done(attempt.number, outcome, core.clock.monotonic())
-        self._news.set()
+        self._tell()
 
     async def _outcome(self, attempt: Attempt) -> Outcome:
         match attempt.verdict:

@@ -357,3 +357,18 @@ async def test_deleted_in_flight() -> None:
     harness.pump()
     await harness.service.done(popped.attempt_id)
     check_nothing_left(harness)
+
+
+async def test_news_that_come_as_a_waiter_lies_down_wake_every_waiter() -> None:
+    """Two wait, for keys and for time: what happens before the loop turns once is lost to neither."""
+    harness = await Harness(pod()).start()
+    keeping = asyncio.create_task(harness.service.work.keep_time())
+    popping = asyncio.create_task(harness.service.pop(max_items=1, wait=3600))
+    await asyncio.sleep(0)  # both have looked, and wait
+    harness.put(run("a"))
+    harness.pump()
+    taken = await asyncio.wait_for(popping, 5)
+    assert [each.item.name for each in taken] == ["a"]
+    keeping.cancel()
+    await asyncio.wait([keeping])
+    assert not harness.service.work._waiting
