@@ -13,7 +13,7 @@ from berth_server.driver.loop import Driver
 from berth_server.placement import gauges
 from tests.fakes.log import NullLog
 
-PATIENCE = 90.0
+PATIENCE = 60.0
 """Seconds after which a test that waits for something has failed; never waited for otherwise."""
 
 
@@ -71,11 +71,13 @@ async def serving(kubeconfig: Path, *, driven: bool = True, **settings: Any) -> 
         try:
             yield berth
         finally:
-            for task in (*tasks, *([driving] if driving else [])):
+            parts = {*tasks, *([driving] if driving else [])}
+            for task in parts:
                 task.cancel()
-            ended = await asyncio.gather(*tasks, *([driving] if driving else []), return_exceptions=True)
+            _, deaf = await asyncio.wait(parts, timeout=PATIENCE)
+            assert not deaf, f"parts of Berth that do not end: {deaf}"
             await berth.service.stop()
-        failed = [each for each in ended if isinstance(each, Exception)]
+        failed = [task.exception() for task in parts if not task.cancelled()]
         assert not failed, f"a part of Berth failed: {failed}"
 
 

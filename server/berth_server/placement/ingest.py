@@ -99,8 +99,10 @@ class Ingest:
             if left <= 0:
                 return False
             self._moved.clear()
+            # Not wait_for: before Python 3.12 it swallows a cancellation that comes together with the move.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._moved.wait(), left)
+                async with asyncio.timeout(left):
+                    await self._moved.wait()
         return True
 
     @property
