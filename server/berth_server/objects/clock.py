@@ -6,7 +6,6 @@ They are separate because they diverge: NTP steps the wall clock, nothing steps 
 import time
 from typing import Protocol
 
-MICROSECOND = 1
 SECOND = 1_000_000
 """Wall time is int microseconds since the epoch: a boundary such as 15.000 s is met exactly, which floats can't."""
 

@@ -1,6 +1,6 @@
 """Lists of what is believed, for people. Changes nothing but the passing of time."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from importlib.metadata import version as version_of
 from typing import TypeVar
@@ -15,19 +15,14 @@ from berth_server.placement.ingest import KINDS
 from berth_server.placement.questions import CandidateRef
 from berth_server.placement.translate import instant
 from berth_server.placement.work import Work
-from berth_server.state.candidate import Availability, Candidate
+from berth_server.plugins.runtime_pod_availability import RuntimePodAvailability
+from berth_server.state.candidate import Candidate
 from berth_server.state.reservations import State
 
 T = TypeVar("T")
 R = TypeVar("R")
-_REASONS: Mapping[Availability, str] = {
-    Availability.AVAILABLE: "",
-    Availability.TERMINATING: "RuntimePodTerminating",
-    Availability.NOT_READY: "RuntimePodNotReady",
-    Availability.STALE_HEARTBEAT: "StaleHeartbeat",
-    Availability.SKEWED_CLOCK: "SkewedClock",
-    Availability.INVALID_CAPACITY: "InvalidCapacity",
-}
+_REASONS = ("", *RuntimePodAvailability.REASONS)
+"""By `Availability`, whose order is that of the filter's reasons."""
 
 
 class Inspector:
