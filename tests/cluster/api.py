@@ -10,7 +10,8 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from berth_server.kube.cluster import KubernetesStore
-from berth_server.kube.connection import MERGE_PATCH, Connection, Source
+from berth_server.kube.connection import MERGE_PATCH, Connection
+from berth_server.kube.credentials import Source
 from berth_server.kube.kinds import Kind, kind_of
 from berth_server.kube.verdicts import write_failure
 from berth_server.objects.clock import SystemClock

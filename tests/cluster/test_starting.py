@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from berth_server.kube import informer
-from berth_server.kube.connection import Connection, CredentialsError, Source
+from berth_server.kube.connection import Connection
+from berth_server.kube.credentials import CredentialsError, Source
 from berth_server.objects.decode import version_of
 from berth_server.objects.resources import Node
 from tests.cluster.api import JSON, Api, WritableKubernetesStore, admin
@@ -103,15 +104,25 @@ async def test_no_way_to_the_cluster(
         await whoami(Source(str(path), context))
 
 
+async def test_a_netrc_file_changes_nothing(
+    shared_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a machine keeps for other programs never stands in for the credentials of the cluster."""
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login somebody password else\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    assert await whoami(Source(str(shared_cluster.kubeconfig()))) == "admin"
+
+
 async def test_a_plugin_is_asked_again(shared_cluster: Cluster, tmp_path: Path) -> None:
     """A token that is no longer taken is replaced, and the request that found out succeeds."""
     (tmp_path / "token").write_text(shared_cluster.tokens["admin"])
     source = Source(kubeconfig(shared_cluster, tmp_path, plugin=plugin(tmp_path)))
     async with Connection(source, "berth-tests") as connection:
         assert (await connection.request("GET", "/api/v1/namespaces")).code == 200
-        client = connection._client
-        assert client is not None
-        client.configuration.api_key["BearerToken"] = "Bearer expired"
+        session = connection._session
+        assert session is not None
+        session.client.configuration.api_key["BearerToken"] = "Bearer expired"
         assert (await connection.request("GET", "/api/v1/namespaces")).code == 200
     assert (tmp_path / "calls").read_text() == "xx"
 

@@ -19,7 +19,7 @@ from berth_server.app.wiring import Parts, StartError, build_parts
 from berth_server.config.file import Config
 from berth_server.config.settings import Settings
 from berth_server.driver.loop import Driver
-from berth_server.kube.connection import CredentialsError
+from berth_server.kube.credentials import CredentialsError
 from berth_server.kube.documents import ManifestError
 from berth_server.observability.collector import reading_much
 from berth_server.observability.exposition import ExpositionError, serve_metrics

@@ -17,7 +17,8 @@ from berth_server.config.settings import KUBERNETES, Settings
 from berth_server.framework.engine import Engine
 from berth_server.framework.profile import ProfileError, build
 from berth_server.kube.cluster import KubernetesStore
-from berth_server.kube.connection import Connection, Source
+from berth_server.kube.connection import Connection
+from berth_server.kube.credentials import Source
 from berth_server.kube.embedded import EmbeddedStore
 from berth_server.kube.manifests import LoadedCluster, load_cluster
 from berth_server.kube.play import Play

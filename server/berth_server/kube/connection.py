@@ -1,22 +1,21 @@
 """The one HTTP session to the API server, and the credentials that it carries.
 
-kubernetes-asyncio reads kubeconfig files (contexts, exec plugins, client certificates) and in-cluster credentials, and
-makes the session with their TLS; requests then use that session directly, which is several times cheaper than the
-library's typed calls. Nothing here knows what is asked, retries a write, or decides what a failure means.
+kubernetes-asyncio makes the TLS of the connections; requests go through an aiohttp session over them, which is several
+times cheaper than the library's typed calls. Nothing here knows what is asked, retries a write, or decides what a
+failure means.
 """
 
 import asyncio
 import contextlib
-import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import aiohttp
 
+from berth_server.kube.credentials import Credentials, CredentialsError, Source
 from berth_server.kube.verdicts import UnavailableError
 from berth_server.placement.ports import RefusedError
 
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 CONNECTIONS: Final = 256
 """Watches, 64 binds, messages and Events together stay well below."""
 CONNECT_SECONDS: Final = 5.0
+READ_BUFFER_BYTES: Final = 2**21
+"""More than etcd takes as one object: a line of a watch comes in one piece."""
 READ_TIMEOUT_SECONDS: Final = 60.0
 _RENEW_AHEAD: Final = timedelta(minutes=1)
 _RENEW_PAUSE_SECONDS: Final = 5.0
@@ -38,10 +39,6 @@ METADATA_ONLY: Final = _METADATA.format("")
 METADATA_LIST: Final = _METADATA.format("List")
 
 
-class CredentialsError(Exception):
-    """There is no way to the cluster. The message is one sentence for the operator."""
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What came back. `retry_after`: the header of that name."""
@@ -52,35 +49,34 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Where credentials come from: a kubeconfig file and a context in it, or the Pod that this runs in."""
+class _Session:
+    """One set of credentials, and the connections that were made with its TLS."""
 
-    kubeconfig: str = ""
-    context: str = ""
+    client: "ApiClient"
+    http: aiohttp.ClientSession
+    proxy: str | None
 
-    @property
-    def in_cluster(self) -> bool:
-        """Whether the credentials are those that Kubernetes gives to a Pod."""
-        named = self.kubeconfig or self.context or os.environ.get("KUBECONFIG")
-        return not named and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.http.close()
+        await self.client.close()
 
-    def __str__(self) -> str:
-        if self.in_cluster:
-            return "the Pod that this runs in"
-        return f"context {self.context} in {self.files}" if self.context else self.files
 
-    @property
-    def files(self) -> str:
-        """The kubeconfig file or, as KUBECONFIG has it, files."""
-        return self.kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
+def _session(credentials: Credentials) -> _Session:
+    from kubernetes_asyncio.client import ApiClient  # noqa: PLC0415 -- see Source.read
 
-    def check_files(self) -> None:
-        """Raise CredentialsError if none of the kubeconfig files is there."""
-        if not any(Path(file).expanduser().is_file() for file in self.files.split(os.pathsep) if file):
-            raise CredentialsError(
-                f"there is no kubeconfig file {self.files}: name one with --kubeconfig, or serve a cluster from a file "
-                "with --cluster FILE"
-            )
+    configuration = credentials.configuration
+    configuration.connection_pool_maxsize = CONNECTIONS
+    client = ApiClient(configuration=configuration)
+    # Not the library's own session: it looks for a netrc file and a proxy anew for every request, in a thread, which
+    # costs more than the request; and credentials of a netrc file would make every request with a token fail.
+    http = aiohttp.ClientSession(
+        connector=client.rest_client.pool_manager.connector,
+        connector_owner=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        read_bufsize=READ_BUFFER_BYTES,
+    )
+    return _Session(client, http, credentials.proxy)
 
 
 class Connection:
@@ -89,8 +85,8 @@ class Connection:
     def __init__(self, source: Source, user_agent: str) -> None:
         self._source = source
         self._user_agent = user_agent
-        self._client: ApiClient | None = None
-        self._retired: ApiClient | None = None
+        self._session: _Session | None = None
+        self._retired: _Session | None = None
         self._renewing = asyncio.Lock()
         self._renewed_at = -_RENEW_PAUSE_SECONDS
         self._expires: datetime | None = None
@@ -100,15 +96,15 @@ class Connection:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for client in (self._client, self._retired):
-            if client is not None:
-                await client.close()
+        for session in (self._session, self._retired):
+            if session is not None:
+                await session.close()
 
     @property
     def server(self) -> str:
         """The URL of the API server."""
-        assert self._client is not None
-        return str(self._client.configuration.host)
+        assert self._session is not None
+        return str(self._session.client.configuration.host)
 
     async def request(
         self,
@@ -160,16 +156,16 @@ class Connection:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         if self._expires is not None and datetime.now(UTC) + _RENEW_AHEAD >= self._expires:
             await self._renew()
-        client = self._client
-        assert client is not None, "the connection is not open"
-        rest, configuration = client.rest_client, client.configuration
+        session = self._session
+        assert session is not None, "the connection is not open"
+        rest, configuration = session.client.rest_client, session.client.configuration
         host = str(configuration.host)
         sent = {"User-Agent": self._user_agent, **headers}
         authorization = await configuration.get_api_key_with_prefix("BearerToken")
         if authorization:
             sent["Authorization"] = authorization
         try:
-            async with rest.pool_manager.request(
+            async with session.http.request(
                 method,
                 host + path,
                 params=params,
@@ -177,7 +173,7 @@ class Connection:
                 headers=sent,
                 timeout=limits,
                 allow_redirects=False,
-                proxy=rest.proxy,
+                proxy=session.proxy,
                 proxy_headers=rest.proxy_headers,
                 server_hostname=rest.server_hostname,
             ) as response:
@@ -202,46 +198,16 @@ class Connection:
                 await self._load()
 
     async def _load(self) -> None:
-        # The library's import takes seconds and a hundred megabytes: only a server of a real cluster pays for it.
-        from kubernetes_asyncio import client, config  # noqa: PLC0415
-
-        fresh = client.Configuration()
-        fresh.connection_pool_maxsize = CONNECTIONS
-        expires: datetime | None = None
-        try:
-            if self._source.in_cluster:
-                # Its hook re-reads the token, which the kubelet renews, every minute.
-                config.load_incluster_config(client_configuration=fresh)  # type: ignore[no-untyped-call]
-            else:
-                self._source.check_files()
-                loader = await config.load_kube_config(
-                    config_file=self._source.files,
-                    context=self._source.context or None,
-                    client_configuration=fresh,
-                    persist_config=False,
-                )
-                expires = _aware(getattr(loader, "exec_plugin_expiry", None))
-        except CredentialsError:
-            raise
-        except Exception as error:  # whatever a file or a plugin of somebody else's raises
-            where = "the Pod's service account" if self._source.in_cluster else self._source.files
-            raise CredentialsError(f"credentials of the cluster can't be had from {where}: {error}") from error
-        self._expires = expires
-        await self._take(client.ApiClient, fresh)
-
-    async def _take(self, api_client: type["ApiClient"], fresh: Any) -> None:
-        """Use the new configuration: a token goes into the session at hand, another certificate needs a new one."""
-        old = self._client
-        if old is not None and old.configuration.cert_file == fresh.cert_file:
-            old.configuration.api_key = fresh.api_key
-            old.configuration.refresh_api_key_hook = fresh.refresh_api_key_hook
+        """Use what the source has now: a token goes into the session at hand, another certificate needs a new one."""
+        fresh = await self._source.read()
+        self._expires = fresh.expires
+        old = self._session
+        if old is not None and old.client.configuration.cert_file == fresh.configuration.cert_file:
+            old.client.configuration.api_key = fresh.configuration.api_key
+            old.client.configuration.refresh_api_key_hook = fresh.configuration.refresh_api_key_hook
             return
-        self._client = api_client(configuration=fresh)
+        self._session = _session(fresh)
         if self._retired is not None:
             await self._retired.close()
         # What still runs on it may end by itself; its watches are opened anew within the minute.
         self._retired = old
-
-
-def _aware(instant: datetime | None) -> datetime | None:
-    return instant.replace(tzinfo=UTC) if instant is not None and instant.tzinfo is None else instant
