@@ -13,7 +13,7 @@ from tests.cluster.berth import Berth, serving, until
 from tests.cluster.kruntimes import add_pod, beating, in_parallel, run_manifest, succeed
 from tests.cluster.observer import replayed
 from tests.cluster.processes import Cluster
-from tests.cluster.proxy import Exchange, Proxy, answering, proxying
+from tests.cluster.proxy import Exchange, Proxy, answering, breaking_objects, passing_broken_objects, proxying
 
 pytestmark = pytest.mark.cluster
 
@@ -194,6 +194,42 @@ async def test_gone(shared_cluster: Cluster, code: int, body: JSON) -> None:
         await until(lambda: b["metadata"]["uid"] not in berth.core.state.items, "the old b is gone")
         await here.check(berth, 4)
         assert restarts(berth, "gone") == 1
+
+
+async def test_objects_that_cannot_be_decoded(shared_cluster: Cluster) -> None:
+    """In a watch and in a list: what is gone is gone, with its room, and what is there stays until it is well again."""
+    async with watching(shared_cluster) as (here, berth):
+        await here.create("c", "d")
+        await until(lambda: berth.scheduled == 4, "all are placed")
+        await berth.quiet()
+        a, b, c, d = [await here.api.get("Run", here.namespace, name) for name in "abcd"]
+        view, items = berth.core.ingest.views["Run"], berth.core.state.items
+        runs_watch(here.proxy).rewrite = breaking_objects
+        await here.api.send("DELETE", path_of("Run", here.namespace, "a"))
+        await until(lambda: a["metadata"]["uid"] not in items, "a is gone")
+        await here.api.send("DELETE", path_of("Run", here.namespace, "b"))
+        await here.create("b")
+        await until(lambda: view.undecodable == 1, "the new b is told of")
+        assert b["metadata"]["uid"] not in items
+        release = asyncio.Event()
+
+        async def gone(exchange: Exchange) -> None:
+            await release.wait()
+            await answering(410, GONE)(exchange)
+
+        here.proxy.on(lambda request: request.is_watch_of("runs"), gone)
+        here.proxy.on(lambda request: request.is_list_of("runs"), passing_broken_objects)
+        runs_watch(here.proxy).reset()
+        await until(lambda: bool(here.proxy.seen), "the watch is opened anew")
+        await here.api.send("DELETE", path_of("Run", here.namespace, "d"))
+        release.set()
+        await until(lambda: d["metadata"]["uid"] not in items, "d is gone by a list of what can't be decoded")
+        assert c["metadata"]["uid"] in items
+        assert {uid for uid, item in items.items() if item.namespace == here.namespace} == {c["metadata"]["uid"]}
+        new = await here.api.get("Run", here.namespace, "b")
+        await succeed(here.api, c)
+        await here.api.update(new | {"spec": new["spec"] | {"timeout": "9m"}})
+        await here.check(berth, 5)
 
 
 async def load(here: World, count: int) -> None:

@@ -18,7 +18,7 @@ from berth_server.kube.history import Change, History
 from berth_server.kube.kinds import kind_of, store_name
 from berth_server.kube.mergepatch import merge_patch
 from berth_server.kube.watch import Watch
-from berth_server.objects.decode import DecodeError, decode
+from berth_server.objects.decode import DecodeError, Undecodable, decode
 from berth_server.objects.resources import Resource
 from berth_server.objects.timestamps import format_time
 from berth_server.placement.ports import ConflictError, EventType, Listing, NotFoundError, ObjectRef, RefusedError
@@ -66,13 +66,13 @@ class EmbeddedStore:
     async def list(self, kind: str) -> Listing:
         """See Store. In order of namespace and name."""
         resources: list[Resource] = []
-        faults: list[str] = []
+        undecodable: list[Undecodable] = []
         for _, stored in sorted(self._objects.get(kind, {}).items()):
             try:
                 resources.append(decode(kind, stored.json))
             except DecodeError as error:
-                faults.append(str(error))
-        return Listing(kind, self._version, resources, faults)
+                undecodable.append(error.undecodable)
+        return Listing(kind, self._version, resources, undecodable)
 
     def watch(self, kind: str, since: int) -> Watch:
         """See Store. Raises when it is iterated, and also if `since` is a version that this store never gave."""

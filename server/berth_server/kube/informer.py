@@ -21,6 +21,7 @@ from berth_server.observability.metrics import Metrics
 from berth_server.placement.ports import GoneError, KubeError, Listing, NotFoundError, WatchEvent
 
 if TYPE_CHECKING:
+    from berth_server.objects.decode import Undecodable
     from berth_server.objects.resources import Resource
 
 PAGE: Final = 1000
@@ -126,7 +127,7 @@ class Informer:
     async def _list(self) -> Listing:
         """Page by page, all of one version: the first page's, which is the newest that the server's store has."""
         resources: list[Resource] = []
-        faults: list[str] = []
+        undecodable: list[Undecodable] = []
         token: str | None = ""
         version = 0
         while token is not None:
@@ -136,9 +137,9 @@ class Informer:
                 try:
                     resources.append(decode(self._kind.name, raw))
                 except DecodeError as error:
-                    faults.append(str(error))
+                    undecodable.append(error.undecodable)
             token = page.metadata.continue_ or None
-        return Listing(self._kind.name, version, resources, faults)
+        return Listing(self._kind.name, version, resources, undecodable)
 
     async def _page(self, token: str) -> _Page:
         params = {"limit": str(PAGE), **self._selection()}
@@ -151,7 +152,7 @@ class Informer:
             raise read_failure(answer.code, answer.body, answer.retry_after)
         try:
             return _pages.decode(answer.body)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise UnavailableError(f"not a list: {error}") from None
 
     # --- watch ----------------------------------------------------------------------------------------------------

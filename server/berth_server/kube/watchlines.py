@@ -61,7 +61,7 @@ class LineSplitter:
 
 
 def event_of(kind: str, line: bytes) -> WatchEvent:
-    """Return the event that a line tells. An object that can't be decoded is an event with its fault.
+    """Return the event that a line tells. One of an object that can't be decoded says of which.
 
     Raises GoneError for an ERROR event of code 410, UnavailableError for any other and for what is no watch line.
     """
@@ -80,7 +80,7 @@ def event_of(kind: str, line: bytes) -> WatchEvent:
     try:
         resource = decode(kind, read.object)
     except DecodeError as error:
-        return WatchEvent(EventType(read.type), kind, bare_version(read.object), fault=str(error))
+        return WatchEvent(EventType(read.type), kind, bare_version(read.object), undecodable=error.undecodable)
     return WatchEvent(EventType(read.type), kind, version_of(resource), resource)
 
 

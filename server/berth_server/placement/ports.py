@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
+from berth_server.objects.decode import Undecodable
 from berth_server.objects.resources import Resource
 
 if TYPE_CHECKING:
@@ -73,23 +74,23 @@ class EventType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
-    """One change. `resource` is None for a bookmark and for an object that can't be decoded (then `fault` says why)."""
+    """One change, of a `resource` or of what is `undecodable`; a bookmark has neither."""
 
     type: EventType
     kind: str
     version: int
     resource: Resource | None = None
-    fault: str = ""
+    undecodable: Undecodable | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All objects of one kind at one version. `faults` names those that can't be decoded."""
+    """All objects of one kind at one version, those apart that can't be decoded."""
 
     kind: str
     version: int
     resources: Sequence[Resource]
-    faults: Sequence[str] = ()
+    undecodable: Sequence[Undecodable] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,10 +83,10 @@ async def test_a_listing_names_what_cannot_be_decoded(store: EmbeddedStore) -> N
     listing = await store.list("Run")
     want = "Run n/b: Expected `str`, got `int` - at `$.metadata.labels[...]`"
     assert [one.metadata.name for one in listing.resources] == ["a"]
-    assert listing.faults == [want]
+    assert [found.fault for found in listing.undecodable] == [want]
     async with following(store, "Run", 0) as follower:
         events = await follower.take(2)
-    assert (events[1].resource, events[1].fault) == (None, want)
+    assert (events[1].resource, [events[1].undecodable]) == (None, listing.undecodable)
 
 
 async def test_a_uid_names_one_object(store: EmbeddedStore) -> None:

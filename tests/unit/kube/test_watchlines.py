@@ -10,7 +10,7 @@ import pytest
 from berth_server.kube import watchlines
 from berth_server.kube.verdicts import UnavailableError
 from berth_server.kube.watchlines import LineSplitter, event_of
-from berth_server.objects.resources import Run
+from berth_server.objects.resources import Identity, Run
 from berth_server.placement.ports import EventType, GoneError
 from tests.builders import run
 
@@ -58,7 +58,7 @@ def test_a_line_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_object(kind: str) -> None:
     """It comes decoded, with its version."""
     event = event_of("Run", line(kind, run("a", version=77)))
-    assert (event.type, event.kind, event.version, event.fault) == (EventType(kind), "Run", 77, "")
+    assert (event.type, event.kind, event.version, event.undecodable) == (EventType(kind), "Run", 77, None)
     assert isinstance(event.resource, Run)
     assert event.resource.metadata.name == "a"
 
@@ -76,14 +76,34 @@ def test_an_object(kind: str) -> None:
 def test_a_bookmark(raw: dict[str, Any]) -> None:
     """It has a version and is no object."""
     event = event_of("Run", line("BOOKMARK", raw))
-    assert (event.type, event.version, event.resource, event.fault) == (EventType.BOOKMARK, 9, None, "")
+    assert (event.type, event.version, event.resource, event.undecodable) == (EventType.BOOKMARK, 9, None, None)
 
 
-def test_an_object_that_cannot_be_decoded() -> None:
-    """It is an event with its fault, and moves the version on, so that it is told once."""
-    event = event_of("Run", line("MODIFIED", {"metadata": {"name": "a", "resourceVersion": "5"}, "status": 7}))
-    assert (event.version, event.resource) == (5, None)
-    assert event.fault.startswith("Run a: ")
+@pytest.mark.parametrize("kind", ["ADDED", "MODIFIED", "DELETED"])
+@pytest.mark.parametrize(
+    ("metadata", "want_version", "want", "want_named"),
+    [
+        pytest.param(
+            {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "5", "labels": [7]},
+            5,
+            Identity("a", "n", "u", "5"),
+            "Run n/a: ",
+            id="whole identity",
+        ),
+        pytest.param({"name": "a", "resourceVersion": "5"}, 5, None, "Run a: ", id="no uid"),
+        pytest.param({"name": "a", "namespace": "n", "uid": "u"}, 0, None, "Run n/a: ", id="no version"),
+        pytest.param(7, 0, None, "Run: ", id="odd metadata"),
+    ],
+)
+def test_an_object_that_cannot_be_decoded(
+    kind: str, metadata: Any, want_version: int, want: Identity | None, want_named: str
+) -> None:
+    """It is an event that says which object it is about, and moves the version on, so that it is told once."""
+    event = event_of("Run", line(kind, {"metadata": metadata, "status": 7}))
+    assert (event.type, event.version, event.resource) == (EventType(kind), want_version, None)
+    assert event.undecodable is not None
+    assert event.undecodable.metadata == want
+    assert event.undecodable.fault.startswith(want_named)
 
 
 def test_gone() -> None:

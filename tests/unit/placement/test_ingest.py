@@ -33,9 +33,9 @@ class Feed:
         self.changes: list[Change] = []
         self.ingest.subscribe(self.changes.append)
 
-    def lists(self, *things: Json, kind: str = "Run", version: int = 1, faults: tuple[str, ...] = ()) -> None:
+    def lists(self, *things: Json, kind: str = "Run", version: int = 1) -> None:
         """Take a listing."""
-        self.ingest.replace(Listing(kind, version, [decoded(thing) for thing in things], faults))
+        self.ingest.replace(Listing(kind, version, [decoded(thing) for thing in things]))
 
     def sees(self, thing: Json, event: EventType = MODIFIED) -> None:
         """Take an event, at the version of its object."""
@@ -109,19 +109,6 @@ def test_an_object_in_a_list_that_is_older_than_the_one_held_is_ignored() -> Non
     feed.lists(run("a", version=8), version=8)
     feed.lists(run("a", version=7), version=9)
     assert feed.version_of() == 8
-
-
-def test_what_cannot_be_decoded_keeps_its_last_good_version() -> None:
-    """It can't be told from what is gone, so nothing is concluded to be gone; the others are taken."""
-    feed = Feed()
-    feed.lists(run("a"), run("b"))
-    feed.lists(run("a", version=4), version=5, faults=("Run ns/b: is odd",))
-    assert sorted(feed.state.items) == ["ns/a", "ns/b"]
-    assert feed.version_of("a") == 4
-    assert feed.ingest.views["Run"].undecodable == 1
-    assert [values["reason"] for _, values in feed.log.lines] == ["Run ns/b: is odd"]
-    feed.lists(run("a", version=4), version=6)
-    assert sorted(feed.state.items) == ["ns/a"]
 
 
 def test_synced_once_every_kind_was_listed() -> None:
@@ -227,17 +214,6 @@ def test_a_pod_that_is_no_runtime_pod_for_a_while() -> None:
     feed.sees(pod("p1", runtime=None, version=5))
     feed.sees(pod("p1", runtime=None, version=6), DELETED)
     assert feed.state.candidates == {}
-
-
-def test_an_event_that_cannot_be_decoded() -> None:
-    """Counted, logged, the last good version stays, and the watch goes on behind it."""
-    feed = Feed()
-    feed.sees(run(version=3))
-    feed.told()
-    feed.ingest.apply(WatchEvent(MODIFIED, "Run", 8, None, "Run ns/a: is odd"))
-    view = feed.ingest.views["Run"]
-    assert (feed.version_of(), view.version, view.undecodable, feed.told()) == (3, 8, 1, [])
-    assert feed.log.lines[0][1] == {"kind": "Run", "reason": "Run ns/a: is odd"}
 
 
 def test_a_bookmark_moves_the_version_alone() -> None:
