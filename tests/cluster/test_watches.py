@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import msgspec
 import pytest
 
 from berth_server.kube.cluster import KubernetesStore
@@ -20,6 +21,9 @@ pytestmark = pytest.mark.cluster
 AGE = "berth_watch_last_event_age_seconds"
 RESTARTS = "berth_watch_restarts_total"
 SLOTS = 100
+DEPTH = 2000
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+TERM = {"topologyKey": "kruntimes.io/runtime-pod"}
 
 
 @dataclass(frozen=True)
@@ -194,6 +198,27 @@ async def test_gone(shared_cluster: Cluster, code: int, body: JSON) -> None:
         await until(lambda: b["metadata"]["uid"] not in berth.core.state.items, "the old b is gone")
         await here.check(berth, 4)
         assert restarts(berth, "gone") == 1
+
+
+async def test_a_run_nested_too_deeply(shared_cluster: Cluster) -> None:
+    """What one tenant may write keeps nobody else waiting: not by a watch, and not by the list at a start."""
+    async with watching(shared_cluster) as (here, berth):
+        raw = run_manifest(
+            here.namespace, "deep", affinity={"runAffinity": {REQUIRED: [{**TERM, "labelSelector": {}}]}}
+        )
+        nested = b'{"matchLabels":' * DEPTH + b"{}" + b"}" * DEPTH
+        body = msgspec.json.encode(raw).replace(b'"labelSelector":{}', b'"labelSelector":' + nested)
+        answer = await here.api.connection.request("POST", path_of("Run", here.namespace), body=body)
+        assert answer.code == 201
+        view = berth.core.ingest.views["Run"]
+        await until(lambda: view.undecodable == 1, "the deep one is told of")
+        await here.create("c")
+        await until(lambda: berth.scheduled == 3, "c is placed as a and b were")
+        async with serving(shared_cluster.kubeconfig(), driven=False) as another:
+            assert another.core.ingest.views["Run"].undecodable == 1
+            assert len(another.core.state.items) == len(berth.core.state.items)
+        await here.api.send("DELETE", path_of("Run", here.namespace, "deep"))
+        await until(lambda: not view.undecodable, "the deep one is gone")
 
 
 async def test_objects_that_cannot_be_decoded(shared_cluster: Cluster) -> None:

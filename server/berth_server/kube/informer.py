@@ -16,7 +16,8 @@ from berth_server.kube.kinds import Kind
 from berth_server.kube.reconnect import Reconnect
 from berth_server.kube.verdicts import UnavailableError, read_failure
 from berth_server.kube.watchlines import LineSplitter, event_of
-from berth_server.objects.decode import DecodeError, decode
+from berth_server.objects.decode import TOO_DEEP, DecodeError, decode
+from berth_server.objects.nesting import containers, without
 from berth_server.observability.metrics import Metrics
 from berth_server.placement.ports import GoneError, KubeError, Listing, NotFoundError, WatchEvent
 
@@ -32,6 +33,7 @@ SILENCE_SECONDS: Final = 45.0
 """A watch that brings nothing for longer than it may live at all is dead, whatever the socket says."""
 SAY_AGAIN_SECONDS: Final = 60.0
 _OK: Final = 200
+_ITEM_LEVEL: Final = 3
 
 
 class Log(Protocol):
@@ -151,7 +153,7 @@ class Informer:
             # 410 here: the list took so long that its version is gone. It starts anew, as after any failure.
             raise read_failure(answer.code, answer.body, answer.retry_after)
         try:
-            return _pages.decode(answer.body)
+            return _page_of(answer.body)
         except (msgspec.DecodeError, RecursionError) as error:
             raise UnavailableError(f"not a list: {error}") from None
 
@@ -210,6 +212,18 @@ class Informer:
         if self._said:
             self._said = ""
             self._log.info("the API server answers again", kind=self._kind.name)
+
+
+def _page_of(body: bytes) -> _Page:
+    try:
+        return _pages.decode(body)
+    except RecursionError:
+        # Some object is nested too deeply. The others must be read all the same.
+        spans = containers(body, _ITEM_LEVEL)
+        page = _pages.decode(without(body, spans))
+        if len(spans) != len(page.items or ()):
+            raise msgspec.DecodeError(TOO_DEEP) from None
+        return _Page(page.metadata, [msgspec.Raw(body[start:end]) for start, end in spans])
 
 
 def _chance() -> float:

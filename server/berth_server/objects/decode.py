@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from berth_server.objects.nesting import containers, without
 from berth_server.objects.resources import Identity, Resource, Run, type_of_kind
 
 
@@ -17,6 +18,8 @@ class _Identified(msgspec.Struct):
 
 
 _DECODERS: Final = {kind: msgspec.json.Decoder(struct) for kind, struct in type_of_kind.items()}
+TOO_DEEP: Final = "it is nested too deeply to be read"
+_METADATA_LEVEL: Final = 2
 _identified: Final = msgspec.json.Decoder(_Identified)
 
 
@@ -47,11 +50,13 @@ def decode(kind: str, data: bytes | msgspec.Raw) -> Resource:
     """
     try:
         resource = _DECODERS[kind].decode(data)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise DecodeError(_undecodable(kind, data, str(error))) from None
+    except msgspec.DecodeError as error:
+        raise DecodeError(undecodable(kind, data, str(error))) from None
+    except RecursionError:
+        raise DecodeError(undecodable(kind, data, TOO_DEEP)) from None
     text = resource.metadata.resource_version
     if text and not _is_number(text):
-        raise DecodeError(_undecodable(kind, data, f"metadata.resourceVersion {text!r} is not a number"))
+        raise DecodeError(undecodable(kind, data, f"metadata.resourceVersion {text!r} is not a number"))
     if isinstance(resource, Run) and resource.status is not None:
         # Raw is a view that would pin the whole input, which may be a list of every Run there is.
         msgspec.structs.force_setattr(resource.status, "conditions", resource.status.conditions.copy())
@@ -63,15 +68,23 @@ def version_of(resource: Resource) -> int:
     return resource.metadata.version
 
 
-def _undecodable(kind: str, data: bytes | msgspec.Raw, fault: str) -> Undecodable:
-    """What is wrong and with which object, as far as its metadata alone tell."""
+def undecodable(kind: str, data: bytes | msgspec.Raw, fault: str) -> Undecodable:
+    """Return what is wrong and with which object, as far as its metadata alone tell."""
     try:
-        found = _identified.decode(data).metadata
+        found = _identity(data)
     except (msgspec.DecodeError, RecursionError):
         return Undecodable(f"{kind}: {fault}")
     path = "/".join(part for part in (found.namespace, found.name) if part)
     is_whole = found.name and found.uid and _is_number(found.resource_version)
     return Undecodable(f"{kind} {path}: {fault}" if path else f"{kind}: {fault}", found if is_whole else None)
+
+
+def _identity(data: bytes | msgspec.Raw) -> Identity:
+    try:
+        return _identified.decode(data).metadata
+    except RecursionError:
+        whole = bytes(data)
+        return _identified.decode(without(whole, containers(whole, _METADATA_LEVEL + 1))).metadata
 
 
 def _is_number(text: str) -> bool:

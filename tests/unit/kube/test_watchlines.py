@@ -153,3 +153,34 @@ def test_decoded_objects_keep_no_line_alive() -> None:
     assert isinstance(event.resource, Run)
     assert event.resource.status is not None
     assert sys.getsizeof(memoryview(event.resource.status.conditions).obj) < 1000
+
+
+@pytest.mark.parametrize("depth", [960, 985, 990, 995, 1000, 1005, 3000, 9990])
+@pytest.mark.parametrize("kind", ["ADDED", "DELETED"])
+def test_an_object_as_deep_as_an_api_server_takes(kind: str, depth: int) -> None:
+    """Whether its depth can be read or not, the event says which object it is, and the watch goes on."""
+    raw = run("a", version=77)
+    raw["spec"]["extra"] = "HERE"
+    deep = line(kind, raw).replace(b'"HERE"', b'{"x":' * depth + b"1" + b"}" * depth)
+    event = event_of("Run", deep)
+    assert (event.type.value, event.version) == (kind, 77)
+    found = event.resource or event.undecodable
+    assert found is not None
+    assert found.metadata is not None
+    assert (found.metadata.namespace, found.metadata.name) == ("ns", "a")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b'{"type":"ADDED","object":' + b"[" * 5000, id="cut off"),
+        pytest.param(
+            b'{"type":"ADDED","object":{}, "more":' + b"[" * 5000 + b"]" * 5000 + b"}", id="beside the object"
+        ),
+        pytest.param(b"[" * 5000 + b"]" * 5000, id="no line"),
+    ],
+)
+def test_depth_that_makes_no_sense(data: bytes) -> None:
+    """It ends the watch as any other nonsense does."""
+    with pytest.raises(UnavailableError):
+        event_of("Run", data)
