@@ -47,9 +47,9 @@ class KubernetesStore:
             name: Informer(kind_of(name), connection, metrics, log, monotonic, silence=silence) for name in type_of_kind
         }
 
-    async def list(self, kind: str) -> Listing:
+    def list(self, kind: str) -> AsyncIterator[Listing]:
         """See Store. Waits while the server can't answer, and for a kind whose API it does not serve yet."""
-        return await self._informers[kind].list()
+        return self._informers[kind].list()
 
     def watch(self, kind: str, since: int) -> AsyncIterator[WatchEvent]:
         """See Store. Lost connections are none of the caller's business."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from berth_server.objects.decode import Undecodable
     from berth_server.objects.resources import Resource
 
-PAGE: Final = 1000
+PAGE: Final = 500
 TURN: Final = 64
 """Events in a row after which a backlog lets the other tasks of the loop run."""
 WATCH_SECONDS: Final = 30
@@ -55,12 +55,14 @@ class _ListMeta(msgspec.Struct, rename="camel"):
     continue_: str | None = msgspec.field(default=None, name="continue")
 
 
-class _Page(msgspec.Struct):
+class Page(msgspec.Struct):
+    """A page of a list, its items as they came."""
+
     metadata: _ListMeta
     items: list[msgspec.Raw] | None = None
 
 
-_pages: Final = msgspec.json.Decoder(_Page)
+_pages: Final = msgspec.json.Decoder(Page)
 
 
 class Informer:
@@ -92,18 +94,22 @@ class Informer:
         """Return how many seconds ago the server last told something, or how long there has been no first list."""
         return self._monotonic() - self._complete_at
 
-    async def list(self) -> Listing:
-        """Return all objects, as new as the server's store. Waits until the server gives them, also for its API."""
+    async def list(self) -> AsyncIterator[Listing]:
+        """Yield all objects, as new as the server's store. Waits until the server gives them, also for its API.
+
+        After a failure it begins anew, with a first page.
+        """
         while True:
             await asyncio.sleep(self._reconnect.wait(self._monotonic()))
             try:
-                listing = await self._list()
+                async for page in self._list():
+                    yield page
             except KubeError as error:
                 self._fail(error)
                 continue
             self._reconnect.listed()
             self._succeed()
-            return listing
+            return
 
     async def watch(self, since: int) -> AsyncIterator[WatchEvent]:
         """Yield all changes after `since`, over any number of watches.
@@ -128,24 +134,25 @@ class Informer:
 
     # --- list -----------------------------------------------------------------------------------------------------
 
-    async def _list(self) -> Listing:
-        """Page by page, all of one version: the first page's, which is the newest that the server's store has."""
-        resources: list[Resource] = []
-        undecodable: list[Undecodable] = []
-        token: str | None = ""
-        version = 0
-        while token is not None:
+    async def _list(self) -> AsyncIterator[Listing]:
+        """All pages are of one version: the first one's, which is the newest that the server's store has."""
+        token = ""
+        while True:
             page = await self._page(token)
-            version = int(page.metadata.resource_version)
+            resources: list[Resource] = []
+            undecodable: list[Undecodable] = []
             for raw in page.items or ():
                 try:
                     resources.append(decode(self._kind.name, raw))
                 except DecodeError as error:
                     undecodable.append(error.undecodable)
-            token = page.metadata.continue_ or None
-        return Listing(self._kind.name, version, resources, undecodable)
+            version, rest = int(page.metadata.resource_version), page.metadata.continue_ or ""
+            yield Listing(self._kind.name, version, resources, undecodable, first=not token, last=not rest)
+            if not rest:
+                return
+            token = rest
 
-    async def _page(self, token: str) -> _Page:
+    async def _page(self, token: str) -> Page:
         params = {"limit": str(PAGE), **self._selection()}
         if token:
             params["continue"] = token
@@ -155,7 +162,7 @@ class Informer:
             # 410 here: the list took so long that its version is gone. It starts anew, as after any failure.
             raise read_failure(answer.code, answer.body, answer.retry_after)
         try:
-            return _page_of(answer.body)
+            return page_of(answer.body)
         except (msgspec.DecodeError, RecursionError) as error:
             raise UnavailableError(f"not a list: {error}") from None
 
@@ -218,7 +225,8 @@ class Informer:
             self._log.info("the API server answers again", kind=self._kind.name)
 
 
-def _page_of(body: bytes) -> _Page:
+def page_of(body: bytes) -> Page:
+    """Decode an answer to a list. Raises msgspec.DecodeError or RecursionError if it is none."""
     try:
         return _pages.decode(body)
     except RecursionError:
@@ -227,7 +235,7 @@ def _page_of(body: bytes) -> _Page:
         page = _pages.decode(without(body, spans))
         if len(spans) != len(page.items or ()):
             raise msgspec.DecodeError(TOO_DEEP) from None
-        return _Page(page.metadata, [msgspec.Raw(body[start:end]) for start, end in spans])
+        return Page(page.metadata, [msgspec.Raw(body[start:end]) for start, end in spans])
 
 
 def _chance() -> float:

@@ -44,16 +44,25 @@ RELIST_PAUSE_SECONDS: Final = 1.0
 class KindView:
     """How far the view of one kind is.
 
-    `held`: (namespace, name) -> (uid, version) of the newest that was seen of what is there. `odd`: those of them that
+    `unlisted`: what was held and no page of a listing has named so far. `held`: (namespace, name) -> (uid, version) of
+    the newest that was seen of what is there. `odd`: those of them that
     can't be decoded at that version; the state has their last good one, or nothing. `nameless`: how many were seen, in
     the last list and since, of which not even the identity can be read.
     """
 
     version: int = 0
     listed: bool = False
+    unlisted: dict[Named, tuple[str, int]] = field(default_factory=dict)
     held: dict[Named, tuple[str, int]] = field(default_factory=dict)
     odd: set[Named] = field(default_factory=set)
     nameless: int = 0
+
+    def shows(self, found: Resource | Undecodable) -> bool:
+        """Whether the state has this very version: most of what is listed again."""
+        if found.metadata is None:
+            return False
+        key = _key(found.metadata)
+        return self.held.get(key) == (found.metadata.uid, found.metadata.version) and key not in self.odd
 
     @property
     def undecodable(self) -> int:
@@ -89,10 +98,10 @@ class Ingest:
     # --- following the store --------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """List every kind, then follow each. Returns once the state is complete."""
+        """List every kind, and follow each from then on. Returns once the state is complete."""
         for kind in KINDS:
-            self.replace(await self._store.list(kind))
-        self._tasks = [asyncio.create_task(self._follow(kind), name=f"ingest {kind}") for kind in KINDS]
+            await self.relist(kind)
+            self._tasks.append(asyncio.create_task(self._follow(kind), name=f"ingest {kind}"))
 
     async def follow(self) -> None:
         """Wait while the kinds are followed. Raises what ended one of them: a bug, after which the state is unsure."""
@@ -135,9 +144,7 @@ class Ingest:
         while True:
             try:
                 if gone:
-                    listing = await self._store.list(kind)
-                    self.replace(listing)
-                    gone = listing.version < self.views[kind].version
+                    gone = await self.relist(kind) < self.views[kind].version
                 if gone:
                     # An API server that lags has a list too old to be taken: its next watch would be refused as well.
                     await asyncio.sleep(RELIST_PAUSE_SECONDS)
@@ -150,26 +157,45 @@ class Ingest:
                 self._log.warning("watch ended", kind=kind, reason=str(error))
                 await asyncio.sleep(RELIST_PAUSE_SECONDS)
 
+    async def relist(self, kind: str) -> int:
+        """List a kind and return the version of the list. Nobody else may do so at the same time."""
+        version = 0
+        async for page in self._store.list(kind):
+            # A page is short work, and a list of everything is not: the rest of the loop goes on in between.
+            await asyncio.sleep(0)
+            self.replace(page)
+            await asyncio.sleep(0)
+            version = page.version
+        return version
+
     # --- observations ---------------------------------------------------------------------------------------------
 
-    def replace(self, listing: Listing) -> None:
-        """Take a listing as all that there is of its kind."""
-        view = self.views[listing.kind]
-        if view.listed and listing.version < view.version:
+    def replace(self, page: Listing) -> None:
+        """Take a page of a listing. With its last one, that is all that there is of its kind."""
+        view = self.views[page.kind]
+        if view.listed and page.version < view.version:
             # A lagging API server must not free capacity.
             return
-        listed = set()
-        view.nameless = 0
-        for found in (*listing.resources, *listing.undecodable):
-            self._take(listing.kind, found)
+        if page.first:
+            view.unlisted = view.held.copy()
+            view.nameless = 0
+        for found in (*page.resources, *page.undecodable):
             if found.metadata is not None:
-                listed.add(_key(found.metadata))
+                view.unlisted.pop(_key(found.metadata), None)
+            if not view.shows(found):
+                self._take(page.kind, found)
+        if page.last:
+            self._conclude(page)
+
+    def _conclude(self, page: Listing) -> None:
+        view = self.views[page.kind]
         if not view.nameless:
             # One that can't be told from what is not listed may be any of it: then nothing is concluded to be gone.
-            for key in [key for key in view.held if key not in listed]:
-                self._drop(listing.kind, key)
+            for key in view.unlisted:
+                self._drop(page.kind, key)
+        view.unlisted = {}
         view.listed = True
-        self._advance_to(listing.kind, listing.version)
+        self._advance_to(page.kind, page.version)
 
     def apply(self, event: WatchEvent) -> None:
         """Take one event of a watch."""

@@ -85,12 +85,18 @@ class WatchEvent:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All objects of one kind at one version, those apart that can't be decoded."""
+    """All objects of one kind at one version, those apart that can't be decoded; or a page of that.
+
+    A page that is the `first` begins anew: what pages came before it are no part of the listing. With the `last` it is
+    whole.
+    """
 
     kind: str
     version: int
     resources: Sequence[Resource]
     undecodable: Sequence[Undecodable] = ()
+    first: bool = True
+    last: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +112,8 @@ class ObjectRef:
 class Store(Protocol):
     """Kubernetes objects: list, watch, conditional patch of the status. One contract suite judges every one of them."""
 
-    async def list(self, kind: str) -> Listing:
-        """Return all objects of `kind`, with the version to watch from."""
+    def list(self, kind: str) -> AsyncIterator[Listing]:
+        """Yield all objects of `kind`, with the version to watch from, in pages that are short work each."""
         ...
 
     def watch(self, kind: str, since: int) -> AsyncIterator[WatchEvent]:

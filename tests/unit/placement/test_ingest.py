@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import pytest
 
@@ -63,24 +64,49 @@ def use(feed: Feed) -> dict[str, int]:
     return {uid: ledger.use(uid)["runs"] for uid in ledger.candidates()}
 
 
+def listing(*things: Json, version: int) -> Listing:
+    """Build a list of Runs."""
+    return Listing("Run", version, [decoded(thing) for thing in things])
+
+
 # --- listings ------------------------------------------------------------------------------------------------------
 
 
 def test_a_relist_is_all_that_there_is() -> None:
-    """New, changed, unchanged and gone: the state follows, and each Run is told before and after."""
+    """New, changed, unchanged and gone: the state follows, and what changed is told before and after."""
     feed = Feed()
     feed.lists(run("gone"), run("same"), run("changed"))
     feed.told()
     feed.lists(run("same"), run("changed", version=5, labels={"x": "y"}), run("new", version=6), version=7)
     assert sorted(feed.state.items) == ["ns/changed", "ns/new", "ns/same"]
     assert feed.version_of("changed") == 5
-    assert feed.told() == [
-        ("ns/same", "ns/same"),
-        ("ns/changed", "ns/changed"),
-        (None, "ns/new"),
-        ("ns/gone", None),
-    ]
+    assert feed.told() == [("ns/changed", "ns/changed"), (None, "ns/new"), ("ns/gone", None)]
     assert feed.ingest.views["Run"].version == 7
+
+
+def page(*names: str, first: bool = False, last: bool = False, version: int = 7) -> Listing:
+    """Build a page of a list of Runs."""
+    return replace(listing(*(run(name, version=5) for name in names), version=version), first=first, last=last)
+
+
+@pytest.mark.parametrize(
+    ("pages", "want"),
+    [
+        pytest.param([page("a", first=True), page("b"), page("c", last=True)], "abc", id="to the end"),
+        pytest.param([page("a", first=True), page("b")], "abgone", id="not to the end: nothing is gone yet"),
+        pytest.param([page("a", first=True), page("b", first=True), page("c", last=True)], "bc", id="begun anew"),
+        pytest.param([page(first=True, last=True)], "", id="empty"),
+        pytest.param([page("a", first=True, version=2), page("b", last=True, version=2)], "gone", id="lagging"),
+    ],
+)
+def test_a_list_in_pages(pages: list[Listing], want: str) -> None:
+    """Each page counts as it comes; what is gone is known when the last one has come, and by that listing alone."""
+    feed = Feed()
+    feed.lists(run("gone"), version=3)
+    for each in pages:
+        feed.ingest.replace(each)
+    assert "".join(sorted(item.name for item in feed.state.items.values())) == want
+    assert feed.ingest.views["Run"].version == (7 if pages[-1].last and pages[-1].version == 7 else 3)
 
 
 def test_a_lagging_list_frees_nothing() -> None:
@@ -316,14 +342,12 @@ class ScriptedStore(DeafStore):
         self.since: list[int] = []
         self.at_end = asyncio.Event()
 
-    async def list(self, kind: str) -> Listing:
+    async def list(self, kind: str) -> AsyncIterator[Listing]:
         """See Store."""
-        if kind != "Run":
-            return Listing(kind, 1, ())
-        found = next(self._lists)
+        found = next(self._lists) if kind == "Run" else Listing(kind, 1, ())
         if isinstance(found, Exception):
             raise found
-        return found
+        yield found
 
     async def watch(self, kind: str, since: int) -> AsyncIterator[WatchEvent]:
         """See Store."""
@@ -336,11 +360,6 @@ class ScriptedStore(DeafStore):
             if len(self.since) > 1:
                 self.at_end.set()
         await asyncio.Event().wait()
-
-
-def listing(*things: Json, version: int) -> Listing:
-    """Build a list of Runs."""
-    return Listing("Run", version, [decoded(thing) for thing in things])
 
 
 def event(thing: Json) -> WatchEvent:
