@@ -133,7 +133,7 @@ def _kubernetes(
     origin = f"the cluster of {source}"
     if not settings.events or settings.role == "reader":
         return _Cluster(store, origin, connection=connection)
-    recorder = EventRecorder(connection, metrics, instance, lambda: datetime.now(UTC), clock.monotonic)
+    recorder = EventRecorder(connection, metrics, instance, lambda: datetime.now(UTC), clock.monotonic, store.busy)
     return _Cluster(store, origin, connection=connection, recorder=recorder, background={"events": recorder.run})
 
 

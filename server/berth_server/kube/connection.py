@@ -12,8 +12,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Self
+from urllib.parse import urlencode
 
 import aiohttp
+from yarl import URL
 
 from berth_server.kube.credentials import Credentials, CredentialsError, Source
 from berth_server.kube.verdicts import UnavailableError
@@ -171,8 +173,8 @@ class Connection:
         try:
             async with session.http.request(
                 method,
-                host + path,
-                params=params,
+                # Names of Kubernetes need no quoting, which would be tried on every part of each new URL.
+                URL(f"{host}{path}?{urlencode(params)}" if params else host + path, encoded=True),
                 data=body,
                 headers=sent,
                 timeout=limits,

@@ -143,6 +143,9 @@ class Binder:
         why = standing(item, wall=core.clock.wall(), monotonic=core.clock.monotonic())
         if why is not None:
             raise self._lost(reservation, End.ITEM_CHANGED, not_eligible(item, why))
+        if reservation.judged == core.state.generation:
+            # Nothing of what the filters look at has changed since they took it.
+            return
         cycle = core.reader.look(item, reservation.profile)
         row = cycle.view.columns.row_of_uid.get(candidate.uid)
         if row is None:

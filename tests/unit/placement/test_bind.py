@@ -90,6 +90,7 @@ class TestRoomComesBack:
         """An exception of ours between Reserve and the write drops the reservation before it passes on."""
         harness = await world()
         reservation = await harness.reserve("a")
+        harness.core.state.generation += 1
         with monkeypatch.context() as patch:
             patch.setattr(harness.core.reader, "look", None)
             with pytest.raises(TypeError):
