@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, ExitStack
 from typing import Any, Final
 
 import structlog
+import uvloop
 
 from berth_server.app.console import Console
 from berth_server.app.wiring import Parts, StartError, build_parts
@@ -43,7 +44,7 @@ def serve(settings: Settings, config: Config) -> None:
     configure_logging(settings.log_format)
     log = structlog.get_logger()
     try:
-        stopping = asyncio.run(_serve(settings, config, log))
+        stopping = uvloop.run(_serve(settings, config, log))
     except (CredentialsError, ListenError, ManifestError, ExpositionError) as error:
         raise StartError(str(error)) from None
     if stopping.failed:
