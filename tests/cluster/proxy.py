@@ -114,7 +114,8 @@ class Exchange:
     def close(self) -> None:
         """Let go of the server."""
         if self._writer is not None:
-            self._writer.close()
+            # No TLS shutdown: nobody would wait for its end, and the loop would close before the connection does.
+            self._writer.transport.abort()
 
 
 Fault = Callable[[Exchange], Awaitable[None]]

@@ -62,11 +62,13 @@ async def _serve(settings: Settings, config: Config, log: Any) -> _Stopping:
             parts.service.inspector,
             parts.metrics,
             reflection_enabled=settings.reflection,
+            tracer=parts.tracer,
         )
         if settings.metrics_listen is not None:
             endpoint = serve_metrics(parts.registry, settings.metrics_listen.host, settings.metrics_listen.port)
             stack.callback(endpoint.close)
         if parts.tracer is not None:
+            configure_logging(settings.log_format, trace_id=parts.tracer.trace_id)
             stack.callback(parts.tracer.close)
         if parts.connection is not None:
             await stack.enter_async_context(parts.connection)

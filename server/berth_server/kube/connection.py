@@ -7,7 +7,7 @@ failure means.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -82,11 +82,15 @@ def _session(credentials: Credentials) -> _Session:
 
 
 class Connection:
-    """Sends requests. Open it with `async with`; it belongs to one event loop."""
+    """Sends requests. Open it with `async with`; it belongs to one event loop.
 
-    def __init__(self, source: Source, user_agent: str) -> None:
+    `trace_headers` is asked for each request, where it is sent, for what names the trace that it belongs to.
+    """
+
+    def __init__(self, source: Source, user_agent: str, trace_headers: Callable[[], Mapping[str, str]] = dict) -> None:
         self._source = source
         self._user_agent = user_agent
+        self._trace_headers = trace_headers
         self._session: _Session | None = None
         self._retired: _Session | None = None
         self._renewing = asyncio.Lock()
@@ -162,7 +166,7 @@ class Connection:
         assert session is not None, "the connection is not open"
         rest, configuration = session.client.rest_client, session.client.configuration
         host = str(configuration.host)
-        sent = {"User-Agent": self._user_agent, **headers}
+        sent = {**self._trace_headers(), "User-Agent": self._user_agent, **headers}
         authorization = await configuration.get_api_key_with_prefix("BearerToken")
         if authorization:
             sent["Authorization"] = authorization
