@@ -148,7 +148,10 @@ class Connection:
         async with self._send("GET", path, params, {"Accept": accept}, limits, None) as response:
             if response.status == _UNAUTHORIZED:
                 await self._renew()
-            yield response
+            try:
+                yield response
+            finally:
+                _cut(response)
 
     @asynccontextmanager
     async def _send(
@@ -217,3 +220,10 @@ class Connection:
             await self._retired.close()
         # What still runs on it may end by itself; its watches are opened anew within the minute.
         self._retired = old
+
+
+def _cut(response: aiohttp.ClientResponse) -> None:
+    """End a stream that is not read to its end without the farewell of TLS, which would wait for the server's."""
+    transport = None if response.connection is None else response.connection.transport
+    if transport is not None:
+        transport.abort()
