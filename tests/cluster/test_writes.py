@@ -54,7 +54,8 @@ class World:
         """Wait until Berth has found no room for a Run."""
 
         def waits() -> bool:
-            rows = (row for row in berth.service.work.pending() if (row.namespace, row.name) == (self.namespace, name))
+            shown = map(berth.service.work.shown, berth.core.queue.rows())
+            rows = (row for row in shown if (row.namespace, row.name) == (self.namespace, name))
             return any(row.reasons == ("InsufficientCapacity",) for row in rows)
 
         await until(waits, f"{name} waits for room")

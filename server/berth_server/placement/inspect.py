@@ -81,11 +81,10 @@ class Inspector:
     ) -> answers.Page[answers.PendingItem]:
         """See ports.Inspection."""
         self._core.reader.lead()
-        rows = [row for row in self._work.pending() if not namespace or row.namespace == namespace]
-        numbered = {id(row): f"{number:09d}" for number, row in enumerate(rows)}
-        return _page(
-            rows, lambda row: numbered[id(row)], lambda row: row, page_size, page_token, f"pending/{namespace}"
-        )
+        rows = [row for row in self._core.queue.rows() if not namespace or row.key.namespace == namespace]
+        numbers = [f"{number:09d}" for number in range(len(rows))]
+        found, following = paging.page(numbers, page_size, page_token, f"pending/{namespace}")
+        return answers.Page([self._work.shown(rows[number]) for number in found], following)
 
     async def server_info(self) -> answers.ServerInfo:
         """See ports.Inspection."""
@@ -121,7 +120,9 @@ class Inspector:
             "runs": len(state.items),
             "overcommitted_candidates": sum(1 for _ in state.overcommitted()),
             "uncompiled_terms": sum(
-                item.spec.uncompiled_anti for item in state.items.values() if state.occupancy.where(item.uid)
+                item.spec.uncompiled_anti
+                for item in state.items.values()
+                if item.spec.uncompiled_anti and state.occupancy.where(item.uid)
             ),
             **by_state,
             **{f"pending_{name}": count for name, count in self._work.counts().items()},

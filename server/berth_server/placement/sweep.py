@@ -27,7 +27,7 @@ class Sweeper:
         """Look at the next keys and activate those that would fit; return how many."""
         core = self._core
         if not self._left:
-            self._left = [row.key.uid for row in core.queue.rows() if row.state is PendingState.UNSCHEDULABLE]
+            self._left = core.queue.unschedulable()
         looked, self._left = self._left[: self._keys], self._left[self._keys :]
         rescued = 0
         for uid in looked:

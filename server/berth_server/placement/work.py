@@ -5,12 +5,13 @@ from the clock and is moved on by whoever waits here: heartbeats, holds, leases,
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Final
 
 from berth_server.objects.changes import ChangeKind
+from berth_server.objects.clock import SECOND
 from berth_server.objects.item import Item, Stage
 from berth_server.placement import answers
 from berth_server.placement.answers import PendingState
@@ -24,7 +25,7 @@ from berth_server.placement.reporter import Reporter
 from berth_server.placement.translate import instant
 from berth_server.queue.backoff import backoff
 from berth_server.queue.events import ClusterEvent
-from berth_server.queue.key import QueueKey
+from berth_server.queue.key import PendingRow, QueueKey
 from berth_server.queue.outcomes import Conflict, Error, Forget, Held, Outcome, ReservedForOther, RetryAt, Unschedulable
 from berth_server.state.facts import Fact
 from berth_server.state.reservations import End, Reservation, State
@@ -313,23 +314,23 @@ class Work:
 
     # --- looks ----------------------------------------------------------------------------------------------------
 
-    def pending(self) -> Iterator[answers.PendingItem]:
-        """Yield every key, next first."""
-        now, wall = self._core.clock.monotonic(), self._core.clock.wall()
-        for row in self._queue.rows():
-            item = self._core.state.items[row.key.uid]
-            due = None if row.not_before is None else instant(wall + round((row.not_before - now) * 1_000_000))
-            yield answers.PendingItem(
-                namespace=item.namespace,
-                name=item.name,
-                uid=item.uid,
-                state=PendingState[row.state.name],
-                position=row.position,
-                attempts=row.attempts,
-                reasons=row.reasons,
-                message=row.message,
-                not_before=due,
-            )
+    def shown(self, row: PendingRow) -> answers.PendingItem:
+        """Return a row of the queue, as it is now, in the words of an answer."""
+        item, clock = self._core.state.items[row.key.uid], self._core.clock
+        due = None
+        if row.not_before is not None:
+            due = instant(clock.wall() + round((row.not_before - clock.monotonic()) * SECOND))
+        return answers.PendingItem(
+            namespace=item.namespace,
+            name=item.name,
+            uid=item.uid,
+            state=PendingState[row.state.name],
+            position=row.position,
+            attempts=row.attempts,
+            reasons=row.reasons,
+            message=row.message,
+            not_before=due,
+        )
 
     def counts(self) -> dict[str, int]:
         """Return how many keys are in each state, and how many events are kept for attempts in flight."""

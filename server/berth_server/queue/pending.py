@@ -147,6 +147,10 @@ class PendingQueue:
         """Events kept for the attempts in flight."""
         return len(self._places.log)
 
+    def unschedulable(self) -> list[str]:
+        """Return the UIDs of keys that wait for a cure, in no order."""
+        return [uid for uid, entry in self._places.entries.items() if entry.state is PendingState.UNSCHEDULABLE]
+
     def rows(self) -> Iterator[PendingRow]:
         """Yield every key, next first: active, in flight, in backoff, in retry delay, unschedulable.
 
