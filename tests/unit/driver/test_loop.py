@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from berth_server.driver.loop import BATCH, MAX_BINDS, Driver
+from berth_server.driver.loop import BATCH, MAX_BINDS, TURN, Driver
 from berth_server.placement.answers import PlanAnswer, PoppedItem
 from berth_server.placement.failures import PlacementError, Reason
 from berth_server.placement.questions import BindQuestion, PlanQuestion
@@ -23,6 +24,8 @@ class Scripted:
     service: Any
     failures: dict[tuple[str, str], Exception] = field(default_factory=dict)
     calls: list[tuple[str, str]] = field(default_factory=list)
+    distance: int = 0
+    """How many turns of the loop a plan takes."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.service, name)
@@ -36,6 +39,8 @@ class Scripted:
     async def plan(self, question: PlanQuestion) -> PlanAnswer:
         """Plan, or fail."""
         answer: PlanAnswer = await self._do("plan", question.attempt_id, lambda: self.service.plan(question))
+        for _ in range(self.distance):
+            await asyncio.sleep(0)
         return answer
 
     async def bind(self, question: BindQuestion) -> object:
@@ -70,6 +75,29 @@ async def test_order_of_calls() -> None:
     assert await driver.step(wait=0) == 2
     await driver.settle()
     assert service.calls == [("plan", "a"), ("bind", "a"), ("plan", "b"), ("done", "b"), ("done", "a")]
+
+
+async def test_order_over_a_channel() -> None:
+    """Where a plan takes its time, the next one waits for it, and for its bind to be asked for; in queue order."""
+    _, service, driver = await scripted(run("a"), run("b"), run("c"), pod("p1", capacity={"runs": 3}))
+    service.distance = 3
+    assert await driver.step(wait=0) == 3
+    await driver.settle()
+    asked = [(what, name) for what, name in service.calls if what != "done"]
+    assert asked == [(what, name) for name in "abc" for what in ("plan", "bind")]
+
+
+async def test_others_get_their_turn() -> None:
+    """A batch is planned a few items at a time."""
+    _, service, driver = await scripted(*(run(f"r{number}") for number in range(3 * TURN)), pod("p1"))
+    stepping = asyncio.create_task(driver.step(wait=0))
+    planned = []
+    while not stepping.done():
+        await asyncio.sleep(0)
+        planned.append(sum(what == "plan" for what, _ in service.calls))
+    assert max(after - before for before, after in pairwise(planned)) <= TURN
+    assert planned[-1] == 3 * TURN
+    await driver.settle()
 
 
 @pytest.mark.parametrize(
