@@ -66,11 +66,12 @@ async def _bare_writes() -> float:
     """The same status writes with nobody deciding and nobody watching."""
     store = EmbeddedStore(history=4 * RUNS)
     store.load(runs(RUNS))
-    listing = await store.list("Run")
+    pages = [page async for page in store.list("Run")]
     writer = StatusWriter(store, lambda: NOW)
     starts = [
         Outgoing(ObjectRef("Run", "bench", run.metadata.name, run.metadata.uid), version_of(run), b"")
-        for run in listing.resources
+        for page in pages
+        for run in page.resources
     ]
     start = time.perf_counter()
     for each in starts:

@@ -13,7 +13,7 @@ from typing import Any
 from berth_server.framework.engine import Cycle
 from berth_server.framework.profile import Profile, build
 from berth_server.objects.clock import SECOND
-from berth_server.objects.decode import decode
+from berth_server.objects.decode import DecodeError, Undecodable, decode
 from berth_server.objects.faults import Faults
 from berth_server.objects.item import Item
 from berth_server.objects.resources import Resource, RunSpec
@@ -147,6 +147,20 @@ def node(name: str = "n1", *, version: int = 1, labels: Mapping[str, str] | None
 def decoded(thing: Json) -> Resource:
     """Decode JSON as the edge does."""
     return decode(thing["kind"], json.dumps(thing).encode())
+
+
+def broken(thing: Json) -> Json:
+    """Return the same object, but so that it can't be decoded; who it is can be read all the same."""
+    return {**thing, "metadata": thing["metadata"] | {"creationTimestamp": 7}}
+
+
+def undecodable(thing: Json) -> Undecodable:
+    """Fail to decode JSON as the edge does."""
+    try:
+        found = decoded(thing)
+    except DecodeError as error:
+        return error.undecodable
+    raise AssertionError(f"{found} can be decoded")
 
 
 # --- affinity ------------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from tests.builders import NOW
 from tests.fakes.clock import FakeClock
 from tests.fakes.gated_store import GatedStore
 from tests.fakes.log import NullLog
+from tests.listing import listed
 
 if TYPE_CHECKING:
     from berth_server.objects.resources import Resource
@@ -132,7 +133,7 @@ class Harness:
 
     async def relist(self, kind: str) -> None:
         """Show the view all that there is of a kind."""
-        listing = await self.store.list(kind)
+        listing = await listed(self.store, kind)
         self._told[kind] = listing.version
         self.seen[kind] = {(each.metadata.namespace, each.metadata.name): each for each in listing.resources}
         self.core.ingest.replace(listing)

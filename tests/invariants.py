@@ -62,6 +62,15 @@ def check_one(harness: Harness) -> None:
     assert len(binding) <= len(harness.service._binder._writes)
 
 
+def check_judged(harness: Harness) -> None:
+    """What the filters took at this generation they still take: a bind rests on it without asking them again."""
+    state, reader = harness.core.state, harness.core.reader
+    for reservation in harness.reservations:
+        if reservation.judged == state.generation and reservation.state is State.HELD:
+            cycle = reader.engine(reservation.profile).cycle(reservation.item, state.view(reservation.item))
+            assert cycle.judge(cycle.view.columns.row_of_uid[reservation.candidate.uid]) == 0
+
+
 def check_same(harness: Harness) -> None:
     """SAME: the state that grew event by event equals one that is told everything at once, in another order."""
     state = ClusterState(harness.standing_at)

@@ -1,6 +1,7 @@
 """Berth, whole and in this process, on a real API server: what `berth-server serve` wires, without its gRPC server."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from berth_server.app.wiring import Parts, build_parts
 from berth_server.config.file import Config
 from berth_server.config.settings import Settings
 from berth_server.driver.loop import Driver
+from berth_server.observability.collector import reading_much
 from berth_server.placement import gauges
 from tests.fakes.log import NullLog
 
@@ -64,8 +66,9 @@ async def built(kubeconfig: Path, **settings: Any) -> AsyncIterator[Berth]:
 async def serving(kubeconfig: Path, *, driven: bool = True, **settings: Any) -> AsyncIterator[Berth]:
     """Start Berth, and its driver; stop it in the order in which the server does."""
     async with built(kubeconfig, **settings) as berth:
-        async with asyncio.timeout(PATIENCE):
-            await berth.service.start()
+        with reading_much():
+            async with asyncio.timeout(PATIENCE):
+                await berth.service.start()
         tasks = [asyncio.create_task(begin(), name=name) for name, begin in berth.parts.background.items()]
         driving = asyncio.create_task(berth.driver.run(), name="driver") if driven else None
         try:
@@ -77,6 +80,7 @@ async def serving(kubeconfig: Path, *, driven: bool = True, **settings: Any) -> 
             _, deaf = await asyncio.wait(parts, timeout=PATIENCE)
             assert not deaf, f"parts of Berth that do not end: {deaf}"
             await berth.service.stop()
+            gc.unfreeze()
         failed = [task.exception() for task in parts if not task.cancelled()]
         assert not failed, f"a part of Berth failed: {failed}"
 

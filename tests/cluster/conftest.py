@@ -1,11 +1,13 @@
 """The API server of these tests: built before they run if need be, one for all that leave it as it was."""
 
 import sys
-from collections.abc import Callable, Iterator
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from tests.cluster.binaries import MISSING, Binaries, BuildError, find, obtain
 from tests.cluster.gates import workload_flags
@@ -15,6 +17,11 @@ from tests.needs import skip
 
 HERE = Path(__file__).parent
 CRDS = HERE / "crds"
+
+
+def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], AbstractEventLoop]]:
+    """Run these tests on the event loop that the server runs on."""
+    return {"uvloop": uvloop.new_event_loop}
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -14,6 +14,7 @@ from berth_server.placement.translate import item_of
 from tests.cluster.api import JSON, WritableKubernetesStore, connected
 from tests.cluster.berth import until
 from tests.cluster.processes import Cluster
+from tests.listing import listed
 
 Amounts = Mapping[str, int]
 
@@ -89,7 +90,7 @@ async def observing(cluster: Cluster) -> AsyncIterator[Observer]:
     observer = Observer()
     async with connected(cluster.kubeconfig()) as api:
         store = WritableKubernetesStore(api.connection)
-        since = (await store.list("Run")).version
+        since = (await listed(store, "Run")).version
 
         async def follow() -> None:
             async for event in store.watch("Run", since):

@@ -4,6 +4,7 @@ One connection carries one request. What a test does not choose passes unchanged
 """
 
 import asyncio
+import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -33,6 +34,10 @@ class Request:
         """Whether it watches that kind."""
         return self.is_watch and f"/{plural}?" in self.target
 
+    def is_list_of(self, plural: str) -> bool:
+        """Whether it lists that kind."""
+        return self.method == "GET" and not self.is_watch and f"/{plural}?" in self.target
+
     @property
     def is_assignment(self) -> bool:
         """Whether it assigns a Run."""
@@ -46,12 +51,17 @@ class Request:
 
 @dataclass(eq=False)
 class Exchange:
-    """One request on its way. `silent`: what the server says is read, and not passed on."""
+    """One request on its way.
+
+    `silent`: what the server says is read, and not passed on. `rewrite`: what is made of each piece of it, of the same
+    length, as the answer says how long it is.
+    """
 
     request: Request
     client: asyncio.StreamWriter
     cluster: Cluster
     silent: bool = False
+    rewrite: Callable[[bytes], bytes] = bytes
     _reader: asyncio.StreamReader | None = field(default=None, repr=False)
     _writer: asyncio.StreamWriter | None = field(default=None, repr=False)
 
@@ -83,7 +93,7 @@ class Exchange:
         assert self._reader is not None
         while chunk := await self._reader.read(65536):
             if not self.silent:
-                self.client.write(chunk)
+                self.client.write(self.rewrite(chunk))
                 await self.client.drain()
         if self.silent:
             # The server ended the stream, and the client must not see that either.
@@ -103,8 +113,9 @@ class Exchange:
         self.close()
 
     def close(self) -> None:
-        """Let go of the server at once: nobody would wait for the end of TLS in order."""
+        """Let go of the server."""
         if self._writer is not None:
+            # No TLS shutdown: nobody would wait for its end, and the loop would close before the connection does.
             self._writer.transport.abort()
 
 
@@ -183,6 +194,17 @@ async def passing(exchange: Exchange) -> None:
         exchange.reset()
         return
     await exchange.relay()
+
+
+def breaking_objects(piece: bytes) -> bytes:
+    """Rewrite every object so that it can't be decoded; who it is can be read all the same."""
+    return re.sub(rb'("creationTimestamp":)("[^"]*")', lambda found: found[1] + b"7".ljust(len(found[2])), piece)
+
+
+async def passing_broken_objects(exchange: Exchange) -> None:
+    """Pass everything on, with objects that can't be decoded."""
+    exchange.rewrite = breaking_objects
+    await passing(exchange)
 
 
 async def resetting(exchange: Exchange) -> None:

@@ -13,6 +13,7 @@ from tests.cluster.api import JSON, Api, WritableKubernetesStore, admin, path_of
 from tests.cluster.berth import serving, until
 from tests.cluster.kruntimes import add_pod, beating, claim, in_parallel, run_manifest, send_back, succeed
 from tests.cluster.processes import Cluster
+from tests.listing import listed
 
 pytestmark = pytest.mark.cluster
 
@@ -44,7 +45,7 @@ class Components:
         store = WritableKubernetesStore(self._api.connection)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._reap())
-            listing = await store.list("Run")
+            listing = await listed(store, "Run")
             async for event in store.watch("Run", listing.version):
                 run = event.resource
                 if isinstance(run, Run) and run.metadata.namespace == self._namespace and run.status is not None:

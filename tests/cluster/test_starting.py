@@ -23,6 +23,7 @@ from tests.cluster.kruntimes import add_pod, in_parallel, run_manifest
 from tests.cluster.processes import Cluster, install
 from tests.cluster.proxy import Request, passing, proxying
 from tests.e2e.process import Process
+from tests.listing import listed
 
 pytestmark = pytest.mark.cluster
 
@@ -130,7 +131,7 @@ async def test_lists_come_in_pages(shared_cluster: Cluster, monkeypatch: pytest.
 
         proxy.on(is_list, between, times=100)
         async with Connection(Source(str(shared_cluster.kubeconfig(server=proxy.url))), "berth-tests") as connection:
-            listing = await WritableKubernetesStore(connection).list("Run")
+            listing = await listed(WritableKubernetesStore(connection), "Run")
         names = [each.metadata.name for each in listing.resources if each.metadata.namespace == namespace]
         assert sorted(names) == sorted(["late0", *(f"r{index}" for index in range(10))])
         assert all(version_of(each) <= listing.version for each in listing.resources)
@@ -148,9 +149,9 @@ async def test_of_nodes_only_the_metadata_is_asked_for(shared_cluster: Cluster) 
             await until(lambda: berth.core.ingest.views["Node"].version >= version, "the Node is seen")
         assert [b"as=PartialObjectMetadata" in request.head for request in proxy.seen] == [True, True]
         async with Connection(Source(str(shared_cluster.kubeconfig())), "berth-tests") as connection:
-            (listed,) = (await WritableKubernetesStore(connection).list("Node")).resources
-        assert isinstance(listed, Node)
-        assert (listed.metadata.name, listed.metadata.labels) == ("n1", {"rack": "r1"})
+            (found,) = (await listed(WritableKubernetesStore(connection), "Node")).resources
+        assert isinstance(found, Node)
+        assert (found.metadata.name, found.metadata.labels) == ("n1", {"rack": "r1"})
         await api.send("DELETE", "/api/v1/nodes/n1")
 
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import msgspec
 import pytest
 
 from berth_server.kube.cluster import KubernetesStore
@@ -13,13 +14,16 @@ from tests.cluster.berth import Berth, serving, until
 from tests.cluster.kruntimes import add_pod, beating, in_parallel, run_manifest, succeed
 from tests.cluster.observer import replayed
 from tests.cluster.processes import Cluster
-from tests.cluster.proxy import Exchange, Proxy, answering, proxying
+from tests.cluster.proxy import Exchange, Proxy, answering, breaking_objects, passing_broken_objects, proxying
 
 pytestmark = pytest.mark.cluster
 
 AGE = "berth_watch_last_event_age_seconds"
 RESTARTS = "berth_watch_restarts_total"
 SLOTS = 100
+DEPTH = 2000
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+TERM = {"topologyKey": "kruntimes.io/runtime-pod"}
 
 
 @dataclass(frozen=True)
@@ -194,6 +198,63 @@ async def test_gone(shared_cluster: Cluster, code: int, body: JSON) -> None:
         await until(lambda: b["metadata"]["uid"] not in berth.core.state.items, "the old b is gone")
         await here.check(berth, 4)
         assert restarts(berth, "gone") == 1
+
+
+async def test_a_run_nested_too_deeply(shared_cluster: Cluster) -> None:
+    """What one tenant may write keeps nobody else waiting: not by a watch, and not by the list at a start."""
+    async with watching(shared_cluster) as (here, berth):
+        raw = run_manifest(
+            here.namespace, "deep", affinity={"runAffinity": {REQUIRED: [{**TERM, "labelSelector": {}}]}}
+        )
+        nested = b'{"matchLabels":' * DEPTH + b"{}" + b"}" * DEPTH
+        body = msgspec.json.encode(raw).replace(b'"labelSelector":{}', b'"labelSelector":' + nested)
+        answer = await here.api.connection.request("POST", path_of("Run", here.namespace), body=body)
+        assert answer.code == 201
+        view = berth.core.ingest.views["Run"]
+        await until(lambda: view.undecodable == 1, "the deep one is told of")
+        await here.create("c")
+        await until(lambda: berth.scheduled == 3, "c is placed as a and b were")
+        async with serving(shared_cluster.kubeconfig(), driven=False) as another:
+            assert another.core.ingest.views["Run"].undecodable == 1
+            assert len(another.core.state.items) == len(berth.core.state.items)
+        await here.api.send("DELETE", path_of("Run", here.namespace, "deep"))
+        await until(lambda: not view.undecodable, "the deep one is gone")
+
+
+async def test_objects_that_cannot_be_decoded(shared_cluster: Cluster) -> None:
+    """In a watch and in a list: what is gone is gone, with its room, and what is there stays until it is well again."""
+    async with watching(shared_cluster) as (here, berth):
+        await here.create("c", "d")
+        await until(lambda: berth.scheduled == 4, "all are placed")
+        await berth.quiet()
+        a, b, c, d = [await here.api.get("Run", here.namespace, name) for name in "abcd"]
+        view, items = berth.core.ingest.views["Run"], berth.core.state.items
+        runs_watch(here.proxy).rewrite = breaking_objects
+        await here.api.send("DELETE", path_of("Run", here.namespace, "a"))
+        await until(lambda: a["metadata"]["uid"] not in items, "a is gone")
+        await here.api.send("DELETE", path_of("Run", here.namespace, "b"))
+        await here.create("b")
+        await until(lambda: view.undecodable == 1, "the new b is told of")
+        assert b["metadata"]["uid"] not in items
+        release = asyncio.Event()
+
+        async def gone(exchange: Exchange) -> None:
+            await release.wait()
+            await answering(410, GONE)(exchange)
+
+        here.proxy.on(lambda request: request.is_watch_of("runs"), gone)
+        here.proxy.on(lambda request: request.is_list_of("runs"), passing_broken_objects)
+        runs_watch(here.proxy).reset()
+        await until(lambda: bool(here.proxy.seen), "the watch is opened anew")
+        await here.api.send("DELETE", path_of("Run", here.namespace, "d"))
+        release.set()
+        await until(lambda: d["metadata"]["uid"] not in items, "d is gone by a list of what can't be decoded")
+        assert c["metadata"]["uid"] in items
+        assert {uid for uid, item in items.items() if item.namespace == here.namespace} == {c["metadata"]["uid"]}
+        new = await here.api.get("Run", here.namespace, "b")
+        await succeed(here.api, c)
+        await here.api.update(new | {"spec": new["spec"] | {"timeout": "9m"}})
+        await here.check(berth, 5)
 
 
 async def load(here: World, count: int) -> None:

@@ -24,6 +24,7 @@ from berth_server.placement.ports import (
     Store,
     WatchEvent,
 )
+from tests.listing import listed
 
 JSON = dict[str, Any]
 PATIENCE = 10.0
@@ -85,7 +86,7 @@ def at(raw: JSON, newest: int) -> JSON:
 
 async def stored(subject: Subject, kind: str, name: str) -> Resource | None:
     """Return the object of that name as a list gives it."""
-    listing = await subject.store.list(kind)
+    listing = await listed(subject.store, kind)
     own = (one for one in listing.resources if one.metadata.namespace == subject.namespace)
     return next((one for one in own if one.metadata.name == name), None)
 
@@ -143,7 +144,7 @@ class StoreContract:
         first = await subject.store.create(subject.run("a"))
         second = await subject.store.create(subject.run("b"))
         await subject.store.patch_status(ref_of(first), {"phase": "Pending"}, version=version(first))
-        listing = await subject.store.list("Run")
+        listing = await listed(subject.store, "Run")
         patched = await stored(subject, "Run", "a")
         assert patched is not None
         assert version(first) < version(second) < version_of(patched) <= listing.version
@@ -321,7 +322,7 @@ class StoreContract:
     async def test_a_watch_tells_all_that_happens_after_its_version(self, subject: Subject) -> None:
         """In order, with growing versions, also what happened before it began; a deletion carries the last state."""
         await subject.store.create(subject.run("before"))
-        listing = await subject.store.list("Run")
+        listing = await listed(subject.store, "Run")
         run = await subject.store.create(subject.run("a"))
         async with following(subject.store, "Run", listing.version) as follower:
             assert told(await follower.take(1)) == [("ADDED", "a")]
@@ -337,7 +338,7 @@ class StoreContract:
 
     async def test_every_watch_gets_every_event(self, subject: Subject) -> None:
         """Watches from different versions at once do not take events from each other."""
-        start = (await subject.store.list("Run")).version
+        start = (await listed(subject.store, "Run")).version
         first = await subject.store.create(subject.run("a"))
         async with (
             following(subject.store, "Run", start) as early,
@@ -351,7 +352,7 @@ class StoreContract:
 
     async def test_a_watch_has_an_age(self, subject: Subject) -> None:
         """It is told in seconds, and small while the watch of a store at hand works."""
-        listing = await subject.store.list("Run")
+        listing = await listed(subject.store, "Run")
         async with following(subject.store, "Run", listing.version) as follower:
             await subject.store.create(subject.run("a"))
             await follower.take(1)
@@ -359,13 +360,13 @@ class StoreContract:
 
     async def test_a_forgotten_version_is_gone(self, subject: Subject) -> None:
         """A watch from before the history kept must list again; one from the list that follows works."""
-        start = (await subject.store.list("Run")).version
+        start = (await listed(subject.store, "Run")).version
         await subject.store.create(subject.run("a"))
         await subject.forget_history()
         async with following(subject.store, "Run", start) as follower:
             with pytest.raises(GoneError):
                 await follower.take(1)
-        listing = await subject.store.list("Run")
+        listing = await listed(subject.store, "Run")
         async with following(subject.store, "Run", listing.version) as follower:
             await subject.store.create(subject.run("b"))
             assert told(await follower.take(1)) == [("ADDED", "b")]

@@ -47,9 +47,9 @@ class GatedStore:
 
     # --- placement.ports.Store ---------------------------------------------------------------------------------
 
-    async def list(self, kind: str) -> Listing:
+    def list(self, kind: str) -> AsyncIterator[Listing]:
         """See Store."""
-        return await self.api.list(kind)
+        return self.api.list(kind)
 
     def watch(self, kind: str, since: int) -> AsyncIterator[WatchEvent]:
         """See Store."""

@@ -10,9 +10,9 @@ from berth_server.placement.ports import Listing, NotFoundError, ObjectRef, Watc
 class DeafStore:
     """Empty, silent and read-only."""
 
-    async def list(self, kind: str) -> Listing:
+    async def list(self, kind: str) -> AsyncIterator[Listing]:
         """See Store."""
-        return Listing(kind, 0, ())
+        yield Listing(kind, 0, ())
 
     async def watch(self, kind: str, since: int) -> AsyncIterator[WatchEvent]:
         """See Store."""

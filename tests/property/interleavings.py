@@ -23,7 +23,7 @@ from berth_server.placement.questions import BindQuestion, PlanQuestion, Release
 from berth_server.state.reservations import State
 from tests.builders import pod, run
 from tests.harness import PROFILE, Harness, new_metrics
-from tests.invariants import Bounds, check_nothing_left, check_one, check_same, misses
+from tests.invariants import Bounds, check_judged, check_nothing_left, check_one, check_same, misses
 
 Step = Callable[[], Awaitable[object]]
 _ENGINE: Final = Engine(PROFILE)
@@ -195,6 +195,7 @@ class Model:
         self.bounds.check(self.harness)
         check_one(self.harness)
         check_same(self.harness)
+        check_judged(self.harness)
         bad = [error.message for error in self.heard if error.reason in HOPELESS]
         assert not bad, bad
         assert not self.harness.log.lines or all("bug" not in line for line, _ in self.harness.log.lines)

@@ -1,6 +1,7 @@
 """A small cluster that changes at random, and a state that follows it late, in pieces, and sometimes by relisting.
 
-`seen` holds what the state has been told so far: from that a second state can be built at any moment.
+`told` holds what the state has been told so far, `seen` the last good version of each object in it: from that a second
+state can be built at any moment. Now and then a write makes an object that can't be decoded, and a later one mends it.
 """
 
 from collections import Counter
@@ -9,12 +10,13 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from berth_server.objects.changes import ChangeKind
+from berth_server.objects.decode import DecodeError, Undecodable
 from berth_server.objects.item import Stage
 from berth_server.placement.ingest import KINDS, Change, Ingest
 from berth_server.placement.ports import EventType, Listing, WatchEvent
 from berth_server.state.cluster import ClusterState
 from berth_server.state.reservations import End, Reservation, Reservations, State
-from tests.builders import MONOTONIC, NOW, Json, ago, avoids, decoded, joins, node, pod, run, term, workspace
+from tests.builders import MONOTONIC, NOW, Json, ago, avoids, broken, decoded, joins, node, pod, run, term, workspace
 from tests.fakes.clock import FakeClock
 from tests.fakes.log import NullLog
 from tests.fakes.store import DeafStore
@@ -42,8 +44,20 @@ CAPACITIES: tuple[dict[str, Any], ...] = (
     {"runs": 0},
     {"gpu": "x"},
 )
+ODD, ODD_TURNS = 0.05, 0.2
+"""How many writes make what can't be decoded: of what was well, and where it begins, ends, or was so before."""
 Key = tuple[str, str, str]
 """(kind, namespace, name)."""
+
+
+def key_of(thing: Json) -> Key:
+    """Return the key of an object."""
+    return thing["kind"], thing["metadata"].get("namespace", ""), thing["metadata"]["name"]
+
+
+def is_odd(thing: Json) -> bool:
+    """Tell whether an object was broken."""
+    return bool(thing["metadata"].get("creationTimestamp") == broken(thing)["metadata"]["creationTimestamp"])
 
 
 def follower(seen: ClusterState) -> Ingest:
@@ -58,9 +72,11 @@ class ChangingCluster:
         self.rng = rng
         self.api: dict[Key, Json] = {}
         self.late: dict[str, list[WatchEvent]] = {kind: [] for kind in KINDS}
+        self.told: dict[Key, Json] = {}
         self.seen: dict[Key, Json] = {}
         self.raw: dict[tuple[str, int], Json] = {}
         self.resources: dict[tuple[str, int], Resource] = {}
+        self.undecodable: dict[tuple[str, int], Undecodable] = {}
         self.done: Counter[str] = Counter()
         self.state = ClusterState(NOW)
         self.ingest = follower(self.state)
@@ -193,10 +209,23 @@ class ChangingCluster:
         """A Node is written; nothing depends on it yet."""
         self._write(("Node", "", "n1"), node(labels={"zone": self.rng.choice("xy")}), "node changed")
 
+    def mend(self) -> None:
+        """Write everything that can't be decoded until it can."""
+        while odd := [key for key, thing in self.api.items() if is_odd(thing)]:
+            self._write(odd[0], deepcopy(self.api[odd[0]]), "mended by hand")
+
     def _write(self, key: Key, thing: Json, what: str) -> int:
         known = self.api.get(key)
         self._version += 1
-        thing["metadata"]["resourceVersion"] = str(self._version)
+        thing["metadata"] |= {"resourceVersion": str(self._version), "creationTimestamp": ago(60)}
+        same = known is not None and known["metadata"]["uid"] == thing["metadata"]["uid"]
+        was_odd = known is not None and is_odd(known)
+        if self.rng.random() < (ODD if same and not was_odd else ODD_TURNS):
+            thing = broken(thing)
+        if was_odd:
+            self.done["odd again" if is_odd(thing) else "mended" if same else "recreated well"] += 1
+        elif is_odd(thing):
+            self.done["made odd" if known else "odd from the start"] += 1
         self.api[key] = thing
         # Recreated while the watch is broken, an object shows as one modification.
         self._queue(EventType.ADDED if known is None else EventType.MODIFIED, thing)
@@ -207,14 +236,23 @@ class ChangingCluster:
         self._version += 1
         thing = deepcopy(self.api.pop(key))
         thing["metadata"]["resourceVersion"] = str(self._version)
+        if self.rng.random() < ODD_TURNS:
+            thing = broken(thing)
         self._queue(EventType.DELETED, thing)
-        self.done[what] += 1
+        self.done["odd deleted" if is_odd(thing) else what] += 1
 
     def _queue(self, event: EventType, thing: Json) -> None:
-        kind, version = thing["kind"], self._version
-        self.raw[kind, version] = deepcopy(thing)
-        self.resources[kind, version] = decoded(thing)
-        self.late[kind].append(WatchEvent(event, kind, version, self.resources[kind, version]))
+        at = thing["kind"], self._version
+        self.raw[at] = deepcopy(thing)
+        try:
+            self.resources[at] = decoded(thing)
+        except DecodeError as error:
+            self.undecodable[at] = error.undecodable
+        self.late[thing["kind"]].append(self._event(event, *at))
+
+    def _event(self, event: EventType, kind: str, version: int) -> WatchEvent:
+        at = kind, version
+        return WatchEvent(event, kind, version, self.resources.get(at), self.undecodable.get(at))
 
     # --- the state is told -----------------------------------------------------------------------------------------
 
@@ -229,45 +267,62 @@ class ChangingCluster:
 
     def _note(self, event: WatchEvent) -> None:
         thing = self.raw[event.kind, event.version]
-        key = (event.kind, thing["metadata"].get("namespace", ""), thing["metadata"]["name"])
         if event.type is EventType.DELETED:
-            self.seen.pop(key, None)
+            self.told.pop(key_of(thing), None)
+            self.seen.pop(key_of(thing), None)
         else:
+            self._note_there(thing)
+
+    def _note_there(self, thing: Json) -> None:
+        key = key_of(thing)
+        before = self.seen.pop(key, None)
+        self.told[key] = thing
+        if not is_odd(thing):
             self.seen[key] = thing
+        elif before is not None and before["metadata"]["uid"] == thing["metadata"]["uid"]:
+            self.seen[key] = before
+            self.done["kept as it was"] += 1
+        elif before is not None:
+            self.done["recreated odd"] += 1
 
     def relist(self) -> None:
         """List one kind anew: what was late is in the list."""
         kind = self.rng.choice(KINDS)
-        things = {key: deepcopy(thing) for key, thing in self.api.items() if key[0] == kind}
-        order = list(things.values())
+        order = [deepcopy(thing) for key, thing in self.api.items() if key[0] == kind]
         self.rng.shuffle(order)
-        self.seen = {key: thing for key, thing in self.seen.items() if key[0] != kind} | things
+        for known in (self.told, self.seen):
+            for key in [key for key in known if key[0] == kind and key not in self.api]:
+                del known[key]
+                self.done["gone by a list with odd ones"] += any(map(is_odd, order))
+        for thing in order:
+            self._note_there(thing)
         self.late[kind].clear()
         self.ingest.replace(self._listing(kind, order))
         self.done["relisted"] += 1
 
     def _listing(self, kind: str, things: list[Json]) -> Listing:
-        versions = [int(thing["metadata"]["resourceVersion"]) for thing in things]
-        return Listing(kind, self._version, [self.resources[kind, version] for version in versions])
+        versions = [(kind, int(thing["metadata"]["resourceVersion"])) for thing in things]
+        return Listing(
+            kind,
+            self._version,
+            [self.resources[at] for at in versions if at in self.resources],
+            [self.undecodable[at] for at in versions if at in self.undecodable],
+        )
 
     def repeat_an_old_event(self) -> None:
         """Tell once more what is older than what the state holds of that name."""
         kind = self.rng.choice(("Run", "Pod"))
-        old = [
-            thing
-            for (of, version), thing in self.raw.items()
-            if of == kind and version < self._held_version(kind, thing)
-        ]
+        old = [thing for (of, version), thing in self.raw.items() if of == kind and version < self._told_version(thing)]
         if old:
             thing = self.rng.choice(old)
             version = int(thing["metadata"]["resourceVersion"])
-            self.ingest.apply(WatchEvent(EventType.MODIFIED, kind, version, self.resources[kind, version]))
+            self.ingest.apply(self._event(EventType.MODIFIED, kind, version))
             self.done["an old event came late"] += 1
+            self.done["an old event came late of an odd one"] += is_odd(self.told[key_of(thing)])
 
-    def _held_version(self, kind: str, thing: Json) -> int:
-        key = (kind, thing["metadata"]["namespace"], thing["metadata"]["name"])
-        held = self.seen.get(key)
-        return 0 if held is None else int(held["metadata"]["resourceVersion"])
+    def _told_version(self, thing: Json) -> int:
+        told = self.told.get(key_of(thing))
+        return 0 if told is None else int(told["metadata"]["resourceVersion"])
 
     def _changed(self, change: Change) -> None:
         if change.after is not None:

@@ -150,8 +150,7 @@ async def race(client: Client, seed: int) -> None:
                 planned = await harness.driver._plan(popped)
                 if planned is not None and rng.random() < 0.8:
                     await harness.driver._bind(popped, planned)
-                else:
-                    await harness.driver._done(popped)
+                await harness.driver._done(popped)
         if rng.random() < 0.5:
             harness.pump(count=rng.randrange(6))
         bounds.check(harness)

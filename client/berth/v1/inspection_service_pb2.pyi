@@ -604,9 +604,12 @@ class ViewInfo(_message.Message):
     UNDECODABLE_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     objects: _builtins.int
+    """Objects that are there, as far as the server was told; with those that can't be decoded."""
     resource_version: _builtins.str
     undecodable: _builtins.int
-    """Objects that could not be decoded; the last good version of each stays."""
+    """Those that can't be decoded as they are now: the last good version of each stays, if there was one. The log names
+    them.
+    """
     @_builtins.property
     def age(self) -> _duration_pb2.Duration: ...
     def __init__(

@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, ExitStack
 from typing import Any, Final
 
 import structlog
+import uvloop
 
 from berth_server.app.console import Console
 from berth_server.app.wiring import Parts, StartError, build_parts
@@ -43,7 +44,7 @@ def serve(settings: Settings, config: Config) -> None:
     configure_logging(settings.log_format)
     log = structlog.get_logger()
     try:
-        stopping = asyncio.run(_serve(settings, config, log))
+        stopping = uvloop.run(_serve(settings, config, log))
     except (CredentialsError, ListenError, ManifestError, ExpositionError) as error:
         raise StartError(str(error)) from None
     if stopping.failed:
@@ -61,11 +62,13 @@ async def _serve(settings: Settings, config: Config, log: Any) -> _Stopping:
             parts.service.inspector,
             parts.metrics,
             reflection_enabled=settings.reflection,
+            tracer=parts.tracer,
         )
         if settings.metrics_listen is not None:
             endpoint = serve_metrics(parts.registry, settings.metrics_listen.host, settings.metrics_listen.port)
             stack.callback(endpoint.close)
         if parts.tracer is not None:
+            configure_logging(settings.log_format, trace_id=parts.tracer.trace_id)
             stack.callback(parts.tracer.close)
         if parts.connection is not None:
             await stack.enter_async_context(parts.connection)

@@ -96,7 +96,7 @@ def build_parts(settings: Settings, config: Config, log: Any) -> Parts:
     metrics.set_build(version_of("berth-scheduler"))
     clock, instance = SystemClock(), str(uuid.uuid4())
     build_cluster = _kubernetes if settings.cluster == KUBERNETES else _from_files
-    cluster = build_cluster(settings, metrics, clock, instance, log)
+    cluster = build_cluster(settings, metrics, clock, instance, log, tracer)
     service = PlacementService(
         Surroundings(
             store=cluster.store,
@@ -124,18 +124,22 @@ def build_parts(settings: Settings, config: Config, log: Any) -> Parts:
     return Parts(service, metrics, registry, cluster.origin, background, cluster.play, cluster.connection, tracer)
 
 
-def _kubernetes(settings: Settings, metrics: Metrics, clock: SystemClock, instance: str, log: Any) -> _Cluster:
+def _kubernetes(
+    settings: Settings, metrics: Metrics, clock: SystemClock, instance: str, log: Any, tracer: OtelTracer | None
+) -> _Cluster:
     source = Source(settings.kubeconfig, settings.context)
-    connection = Connection(source, USER_AGENT)
+    connection = Connection(source, USER_AGENT, dict if tracer is None else tracer.headers)
     store = KubernetesStore(connection, metrics, log, clock.monotonic)
     origin = f"the cluster of {source}"
     if not settings.events or settings.role == "reader":
         return _Cluster(store, origin, connection=connection)
-    recorder = EventRecorder(connection, metrics, instance, lambda: datetime.now(UTC), clock.monotonic)
+    recorder = EventRecorder(connection, metrics, instance, lambda: datetime.now(UTC), clock.monotonic, store.busy)
     return _Cluster(store, origin, connection=connection, recorder=recorder, background={"events": recorder.run})
 
 
-def _from_files(settings: Settings, _metrics: Metrics, clock: SystemClock, _instance: str, _log: Any) -> _Cluster:
+def _from_files(
+    settings: Settings, _metrics: Metrics, clock: SystemClock, _instance: str, _log: Any, _tracer: OtelTracer | None
+) -> _Cluster:
     loaded = _load(settings)
     store = EmbeddedStore()
     store.load(loaded.objects)

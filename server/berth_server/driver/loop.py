@@ -1,11 +1,12 @@
 """Pop, plan, bind, done: in process or over a channel, the same class.
 
-Planning goes one item after another, so that each decision sees the reservations of those before it; binding overlaps.
-No result is kept here: the server knows what each Plan and Bind came to. Whatever goes wrong with one item, its attempt
-is done, and the loop lives.
+Planning goes one item after another, so that each decision sees the reservations of those before it, and each bind is
+asked for before the next item is planned; the writes overlap. No result is kept here: the server knows what each Plan
+and Bind came to. Whatever goes wrong with one item, its attempt is done, and the loop lives.
 """
 
 import asyncio
+from itertools import islice
 from typing import Final
 
 from berth_server.placement.answers import AlreadyReserved, PoppedItem, Reserved
@@ -18,6 +19,8 @@ OWNER: Final = "driver"
 BATCH: Final = 32
 MAX_BINDS: Final = 64
 WAIT_SECONDS: Final = 20.0
+TURN: Final = 4
+"""Items that are planned before other tasks of the loop get their turn."""
 
 
 class Driver:
@@ -27,36 +30,44 @@ class Driver:
         self._service = service
         self._log = log
         self._owner = owner
-        self._binding: set[asyncio.Task[None]] = set()
+        self._planning = asyncio.Lock()
+        self._placing: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Drive until cancelled; what is being bound then goes on under the server."""
         while True:
             await self.step(wait=WAIT_SECONDS)
             # Binds in flight hold their attempt; more than this would only queue up behind the writer.
-            while len(self._binding) >= MAX_BINDS:
-                await asyncio.wait(self._binding, return_when=asyncio.FIRST_COMPLETED)
+            while len(self._placing) >= MAX_BINDS:
+                await asyncio.wait(self._placing, return_when=asyncio.FIRST_COMPLETED)
 
     async def step(self, *, wait: float) -> int:
         """Place what can be taken from the queue now, at most one batch; return how many keys were taken."""
         popped = await self._service.pop(max_items=BATCH, wait=wait)
-        for item in popped:
-            reservation_id = await self._plan(item)
-            if reservation_id is None:
-                await self._done(item)
-            else:
-                task = asyncio.create_task(self._bind(item, reservation_id), name=f"drive {item.item.name}")
-                self._binding.add(task)
-                task.add_done_callback(self._binding.discard)
-                # Let the bind look and send before the next item is planned: a plan in between could take away what
-                # this one rests on (the seed of an affinity, for one), and it would be refused by our own doing.
-                await asyncio.sleep(0)
+        items = iter(popped)
+        while turn := list(islice(items, TURN)):
+            for item in turn:
+                task = asyncio.create_task(self._place(item), name=f"drive {item.item.name}")
+                self._placing.add(task)
+                task.add_done_callback(self._placing.discard)
+            await asyncio.sleep(0)
         return len(popped)
 
     async def settle(self) -> None:
         """Wait until nothing is being bound."""
-        while self._binding:
-            await asyncio.wait(list(self._binding))
+        while self._placing:
+            await asyncio.wait(list(self._placing))
+
+    async def _place(self, popped: PoppedItem) -> None:
+        try:
+            async with self._planning:
+                reservation_id = await self._plan(popped)
+            # In process, no other item is planned before this bind has looked and sent: a plan in between could take
+            # away what this one rests on (the seed of an affinity, for one), and it would be refused by our own doing.
+            if reservation_id is not None:
+                await self._bind(popped, reservation_id)
+        finally:
+            await self._done(popped)
 
     async def _plan(self, popped: PoppedItem) -> str | None:
         """Return the reservation to bind, if the item got one."""
@@ -78,8 +89,6 @@ class Driver:
             self._say(popped, error)
         except Exception:  # noqa: BLE001 -- see _plan
             self._log.exception("bind failed", run_uid=popped.item.uid, namespace=popped.item.namespace)
-        finally:
-            await self._done(popped)
 
     async def _done(self, popped: PoppedItem) -> None:
         try:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from berth_server.framework.contracts import Codes, Leading, Plugin, Prepared
-from berth_server.framework.speakers import SpeakingFilter, guarded
+from berth_server.framework.speakers import Speakers, SpeakingFilter, guarded
 from berth_server.objects.item import Item
 from berth_server.state.pool import Columns
 from berth_server.state.view import Rows, View
@@ -31,10 +31,9 @@ class _Class:
     """Verdicts of one class on one layout of one pool, as of a position in the pool's log."""
 
     key: tuple[Hashable, ...]
-    speaking: tuple[Plugin, ...]
-    filters: Sequence[SpeakingFilter]
+    speakers: Speakers
+    """What they prepared holds for every item of the class on this layout."""
     leading: tuple[Leading, Prepared]
-    silent: tuple[Plugin, ...]
     columns: Columns
     capacity_generation: int
     position: int
@@ -54,7 +53,8 @@ class ClassCache:
     def decide(self, cycle: "Cycle") -> tuple[int, Sequence[int]] | None:
         """Return the best row for the item, or -1, and how many rows have each code; None: it is of no such class.
 
-        The view must be shared (nothing left out of it). The counts are live until the next call.
+        The view must be shared (nothing left out of it). The counts are live until the next call. The cycle is given
+        what the plugins prepared for the class.
         """
         item, view = cycle.item, cycle.view
         slot = (view.pool.key, item.spec.requests)
@@ -72,6 +72,7 @@ class ClassCache:
         elif changed:
             _patch(known, changed, view)
         self._classes.move_to_end(slot)
+        cycle.speakers = known.speakers
         plugin, prepared = known.leading
         return guarded(plugin.NAME, plugin.leader, prepared, view, known.measures), known.counts
 
@@ -81,8 +82,8 @@ class ClassCache:
         return (
             known.columns is view.columns
             and known.capacity_generation == view.pool.capacity_generation
-            and known.key == _key(known.speaking, item)
-            and all(guarded(plugin.NAME, plugin.prepare, item, view) is None for plugin in known.silent)
+            and known.key == _key(known.speakers.speaking, item)
+            and all(guarded(plugin.NAME, plugin.prepare, item, view) is None for plugin in known.speakers.silent)
         )
 
     def _keep(self, slot: Hashable, known: _Class) -> None:
@@ -106,10 +107,8 @@ def _compute(cycle: "Cycle") -> _Class | None:
     codes = _chain(view, speakers.filters, slice(None), len(view.columns))
     return _Class(
         _key(speakers.speaking, cycle.item),
-        speakers.speaking,
-        speakers.filters,
+        speakers,
         speakers.leading,
-        speakers.silent,
         view.columns,
         view.pool.capacity_generation,
         view.pool.position(),
@@ -131,7 +130,7 @@ def _patch(known: _Class, changed: list[int], view: View) -> None:
     numbers = sorted(set(changed)) if len(changed) > 1 else changed
     # A slice costs a tenth of an index array, and one row is the normal case.
     rows = np.array(numbers, np.intp) if len(numbers) > 1 else slice(numbers[0], numbers[0] + 1)
-    codes = _chain(view, known.filters, rows, len(numbers))
+    codes = _chain(view, known.speakers.filters, rows, len(numbers))
     for before, after in zip(known.codes[rows].tolist(), codes.tolist(), strict=True):
         known.counts[before] -= 1
         known.counts[after] += 1

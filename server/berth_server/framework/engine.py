@@ -64,6 +64,10 @@ class Cycle:
             self._prepared = prepare(self.profile, self.item, self.view)
         return self._prepared
 
+    @speakers.setter
+    def speakers(self, prepared: Speakers) -> None:
+        self._prepared = prepared
+
     def filter(self, rows: Rows | slice = ALL) -> Codes:
         """Return for each row 0 if it is feasible, else 1 + the index in `profile.reasons` of its first rejection."""
         count = len(self.view.columns) if isinstance(rows, slice) else len(rows)

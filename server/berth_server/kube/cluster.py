@@ -22,6 +22,8 @@ from berth_server.placement.ports import Listing, ObjectRef, OutcomeUnknownError
 SERVER_TIMEOUT_SECONDS: Final = 5
 """The API server kills a write that arrives whole only later than this, so that a late one can't land for ever."""
 CLIENT_TIMEOUT_SECONDS: Final = 6.0
+BUSY_WRITES: Final = 16
+"""So many status writes on their way at once are a burst: what is less than they are waits."""
 _OK: Final = 200
 
 
@@ -40,13 +42,14 @@ class KubernetesStore:
         self._connection = connection
         self._monotonic = monotonic
         self._not_before = 0.0
+        self._writing = 0
         self._informers = {
             name: Informer(kind_of(name), connection, metrics, log, monotonic, silence=silence) for name in type_of_kind
         }
 
-    async def list(self, kind: str) -> Listing:
+    def list(self, kind: str) -> AsyncIterator[Listing]:
         """See Store. Waits while the server can't answer, and for a kind whose API it does not serve yet."""
-        return await self._informers[kind].list()
+        return self._informers[kind].list()
 
     def watch(self, kind: str, since: int) -> AsyncIterator[WatchEvent]:
         """See Store. Lost connections are none of the caller's business."""
@@ -55,6 +58,10 @@ class KubernetesStore:
     def age(self, kind: str) -> float:
         """See Store."""
         return self._informers[kind].age()
+
+    def busy(self) -> bool:
+        """Whether a burst of status writes is on its way."""
+        return self._writing >= BUSY_WRITES
 
     async def read(self, ref: ObjectRef) -> Resource:
         """See Store."""
@@ -68,8 +75,10 @@ class KubernetesStore:
 
     async def patch_status(self, ref: ObjectRef, status: Mapping[str, Any], *, version: int) -> Resource:
         """See Store. After a 429 no write goes out before the server's time is over."""
-        await asyncio.sleep(max(self._not_before - self._monotonic(), 0.0))
+        if (wait := self._not_before - self._monotonic()) > 0:
+            await asyncio.sleep(wait)
         body = msgspec.json.encode({"metadata": {"resourceVersion": str(version)}, "status": status})
+        self._writing += 1
         try:
             answer = await self._connection.request(
                 "PATCH",
@@ -81,6 +90,8 @@ class KubernetesStore:
             )
         except UnavailableError as error:
             raise OutcomeUnknownError(str(error)) from None
+        finally:
+            self._writing -= 1
         if answer.code != _OK:
             failure = write_failure(answer.code, answer.body, answer.retry_after)
             if isinstance(failure, ThrottledError):

@@ -5,13 +5,15 @@ Nothing here knows what is asked, retries a write that may have landed, or decid
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, Self
+from urllib.parse import urlencode
 
 import aiohttp
+from yarl import URL
 
 from berth_server.kube.credentials import Credentials, CredentialsError, Source
 from berth_server.kube.outages import outage
@@ -77,11 +79,15 @@ def _abort(response: aiohttp.ClientResponse) -> None:
 
 
 class Connection:
-    """Sends requests. Open it with `async with`; it belongs to one event loop."""
+    """Sends requests. Open it with `async with`; it belongs to one event loop.
 
-    def __init__(self, source: Source, user_agent: str) -> None:
+    `trace_headers` is asked for each request, where it is sent, for what names the trace that it belongs to.
+    """
+
+    def __init__(self, source: Source, user_agent: str, trace_headers: Callable[[], Mapping[str, str]] = dict) -> None:
         self._source = source
         self._user_agent = user_agent
+        self._trace_headers = trace_headers
         self._session: _Session | None = None
         self._retired: list[_Session] = []
         self._renewing = asyncio.Lock()
@@ -180,15 +186,16 @@ class Connection:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         session = self._current
         credentials = session.credentials
-        sent = {"User-Agent": self._user_agent, **headers}
+        url = credentials.server + path
+        sent = {**self._trace_headers(), "User-Agent": self._user_agent, **headers}
         if credentials.authorization:
             sent["Authorization"] = credentials.authorization
         session.running += 1
         try:
             async with session.http.request(
                 method,
-                credentials.server + path,
-                params=params,
+                # Names of Kubernetes need no quoting, which would be tried on every part of each new URL.
+                URL(f"{url}?{urlencode(params)}" if params else url, encoded=True),
                 data=body,
                 headers=sent,
                 timeout=limits,

@@ -7,7 +7,7 @@ change a stored object in place. It must not interpret an object beyond its meta
 
 import asyncio
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -18,12 +18,13 @@ from berth_server.kube.history import Change, History
 from berth_server.kube.kinds import kind_of, store_name
 from berth_server.kube.mergepatch import merge_patch
 from berth_server.kube.watch import Watch
-from berth_server.objects.decode import DecodeError, decode
+from berth_server.objects.decode import DecodeError, Undecodable, decode
 from berth_server.objects.resources import Resource
 from berth_server.objects.timestamps import format_time
 from berth_server.placement.ports import ConflictError, EventType, Listing, NotFoundError, ObjectRef, RefusedError
 
 JSON = dict[str, Any]
+PAGE: Final = 500
 DEFAULT_HISTORY: Final = 8192
 """Changes kept for each kind: at least half a minute of heartbeats of a thousand Pods."""
 
@@ -63,16 +64,19 @@ class EmbeddedStore:
 
     # --- placement.ports.Store ---------------------------------------------------------------------------------
 
-    async def list(self, kind: str) -> Listing:
+    async def list(self, kind: str) -> AsyncIterator[Listing]:
         """See Store. In order of namespace and name."""
-        resources: list[Resource] = []
-        faults: list[str] = []
-        for _, stored in sorted(self._objects.get(kind, {}).items()):
-            try:
-                resources.append(decode(kind, stored.json))
-            except DecodeError as error:
-                faults.append(str(error))
-        return Listing(kind, self._version, resources, faults)
+        version, every = self._version, [stored.json for _, stored in sorted(self._objects.get(kind, {}).items())]
+        for start in range(0, len(every) or 1, PAGE):
+            resources: list[Resource] = []
+            undecodable: list[Undecodable] = []
+            for json in every[start : start + PAGE]:
+                try:
+                    resources.append(decode(kind, json))
+                except DecodeError as error:
+                    undecodable.append(error.undecodable)
+            is_last = start + PAGE >= len(every)
+            yield Listing(kind, version, resources, undecodable, first=not start, last=is_last)
 
     def watch(self, kind: str, since: int) -> Watch:
         """See Store. Raises when it is iterated, and also if `since` is a version that this store never gave."""

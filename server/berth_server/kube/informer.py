@@ -16,14 +16,18 @@ from berth_server.kube.kinds import Kind
 from berth_server.kube.reconnect import Reconnect
 from berth_server.kube.verdicts import UnavailableError, read_failure
 from berth_server.kube.watchlines import LineSplitter, event_of
-from berth_server.objects.decode import DecodeError, decode
+from berth_server.objects.decode import TOO_DEEP, DecodeError, decode
+from berth_server.objects.nesting import containers, without
 from berth_server.observability.metrics import Metrics
 from berth_server.placement.ports import GoneError, KubeError, Listing, NotFoundError, WatchEvent
 
 if TYPE_CHECKING:
+    from berth_server.objects.decode import Undecodable
     from berth_server.objects.resources import Resource
 
-PAGE: Final = 1000
+PAGE: Final = 500
+TURN: Final = 64
+"""Events in a row after which a backlog lets the other tasks of the loop run."""
 WATCH_SECONDS: Final = 30
 """The server ends a watch after that long, a sixth more or less, and tells before how far it is: so a quiet view is
 never older than this, and a resource version never ages."""
@@ -31,6 +35,7 @@ SILENCE_SECONDS: Final = 45.0
 """A watch that brings nothing for longer than it may live at all is dead, whatever the socket says."""
 SAY_AGAIN_SECONDS: Final = 60.0
 _OK: Final = 200
+_ITEM_LEVEL: Final = 3
 
 
 class Log(Protocol):
@@ -50,12 +55,14 @@ class _ListMeta(msgspec.Struct, rename="camel"):
     continue_: str | None = msgspec.field(default=None, name="continue")
 
 
-class _Page(msgspec.Struct):
+class Page(msgspec.Struct):
+    """A page of a list, its items as they came."""
+
     metadata: _ListMeta
     items: list[msgspec.Raw] | None = None
 
 
-_pages: Final = msgspec.json.Decoder(_Page)
+_pages: Final = msgspec.json.Decoder(Page)
 
 
 class Informer:
@@ -87,18 +94,22 @@ class Informer:
         """Return how many seconds ago the server last told something, or how long there has been no first list."""
         return self._monotonic() - self._complete_at
 
-    async def list(self) -> Listing:
-        """Return all objects, as new as the server's store. Waits until the server gives them, also for its API."""
+    async def list(self) -> AsyncIterator[Listing]:
+        """Yield all objects, as new as the server's store. Waits until the server gives them, also for its API.
+
+        After a failure it begins anew, with a first page.
+        """
         while True:
             await asyncio.sleep(self._reconnect.wait(self._monotonic()))
             try:
-                listing = await self._list()
+                async for page in self._list():
+                    yield page
             except KubeError as error:
                 self._fail(error)
                 continue
             self._reconnect.listed()
             self._succeed()
-            return listing
+            return
 
     async def watch(self, since: int) -> AsyncIterator[WatchEvent]:
         """Yield all changes after `since`, over any number of watches.
@@ -123,24 +134,25 @@ class Informer:
 
     # --- list -----------------------------------------------------------------------------------------------------
 
-    async def _list(self) -> Listing:
-        """Page by page, all of one version: the first page's, which is the newest that the server's store has."""
-        resources: list[Resource] = []
-        faults: list[str] = []
-        token: str | None = ""
-        version = 0
-        while token is not None:
+    async def _list(self) -> AsyncIterator[Listing]:
+        """All pages are of one version: the first one's, which is the newest that the server's store has."""
+        token = ""
+        while True:
             page = await self._page(token)
-            version = int(page.metadata.resource_version)
+            resources: list[Resource] = []
+            undecodable: list[Undecodable] = []
             for raw in page.items or ():
                 try:
                     resources.append(decode(self._kind.name, raw))
                 except DecodeError as error:
-                    faults.append(str(error))
-            token = page.metadata.continue_ or None
-        return Listing(self._kind.name, version, resources, faults)
+                    undecodable.append(error.undecodable)
+            version, rest = int(page.metadata.resource_version), page.metadata.continue_ or ""
+            yield Listing(self._kind.name, version, resources, undecodable, first=not token, last=not rest)
+            if not rest:
+                return
+            token = rest
 
-    async def _page(self, token: str) -> _Page:
+    async def _page(self, token: str) -> Page:
         params = {"limit": str(PAGE), **self._selection()}
         if token:
             params["continue"] = token
@@ -150,8 +162,8 @@ class Informer:
             # 410 here: the list took so long that its version is gone. It starts anew, as after any failure.
             raise read_failure(answer.code, answer.body, answer.retry_after)
         try:
-            return _pages.decode(answer.body)
-        except msgspec.DecodeError as error:
+            return page_of(answer.body)
+        except (msgspec.DecodeError, RecursionError) as error:
             raise UnavailableError(f"not a list: {error}") from None
 
     # --- watch ----------------------------------------------------------------------------------------------------
@@ -170,13 +182,15 @@ class Informer:
             if response.status != _OK:
                 raise read_failure(response.status, await response.read(), response.headers.get("Retry-After"))
             self._succeed()
-            splitter = LineSplitter()
+            splitter, told = LineSplitter(), 0
             while chunk := await response.content.readany():
                 self._complete_at = self._monotonic()
                 for line in splitter.feed(chunk):
                     yield event_of(self._kind.name, line)
-                # A server that sends without a pause must not starve the rest of the loop.
-                await asyncio.sleep(0)
+                    told += 1
+                    if told % TURN == 0:
+                        # A server that sends without a pause must not starve the rest of the loop.
+                        await asyncio.sleep(0)
 
     def _ended(self, cause: str, error: KubeError | None, opened: float) -> None:
         self._metrics.watch_restarts[self._kind.name, cause].inc()
@@ -209,6 +223,19 @@ class Informer:
         if self._said:
             self._said = ""
             self._log.info("the API server answers again", kind=self._kind.name)
+
+
+def page_of(body: bytes) -> Page:
+    """Decode an answer to a list. Raises msgspec.DecodeError or RecursionError if it is none."""
+    try:
+        return _pages.decode(body)
+    except RecursionError:
+        # Some object is nested too deeply. The others must be read all the same.
+        spans = containers(body, _ITEM_LEVEL)
+        page = _pages.decode(without(body, spans))
+        if len(spans) != len(page.items or ()):
+            raise msgspec.DecodeError(TOO_DEEP) from None
+        return Page(page.metadata, [msgspec.Raw(body[start:end]) for start, end in spans])
 
 
 def _chance() -> float:

@@ -71,8 +71,12 @@ class Play:
 
     async def _beat(self) -> None:
         now = self._now()
-        listing = await self._store.list(Pod.kind)
-        alive = [_ref(pod) for pod in listing.resources if isinstance(pod, Pod) and _is_fresh(pod, now)]
+        alive = [
+            _ref(pod)
+            async for page in self._store.list(Pod.kind)
+            for pod in page.resources
+            if isinstance(pod, Pod) and _is_fresh(pod, now)
+        ]
         while True:
             for ref in alive:
                 with suppress(NotFoundError):
@@ -92,11 +96,13 @@ class Play:
 
     async def _follow(self, tasks: asyncio.TaskGroup) -> None:
         while True:
-            listing = await self._store.list(Run.kind)
-            for run in listing.resources:
-                self._observe(run, tasks)
+            version = 0
+            async for page in self._store.list(Run.kind):
+                version = page.version
+                for run in page.resources:
+                    self._observe(run, tasks)
             with suppress(GoneError):
-                async for event in self._store.watch(Run.kind, listing.version):
+                async for event in self._store.watch(Run.kind, version):
                     self._observe(event.resource, tasks)
 
     def _observe(self, run: Resource | None, tasks: asyncio.TaskGroup) -> None:

@@ -1,7 +1,8 @@
 """Kubernetes Events (`events.k8s.io/v1`), for people who describe one object. The least of all writes.
 
-What repeats is one Event with a series, told at most once a minute; beyond a small rate, and a bounded queue, Events
-are dropped and counted. Nothing waits for one, and a failure is never tried again.
+What repeats is one Event with a series, told at most once a minute. An Event waits while many assignments are on their
+way; beyond a small rate, and a bounded queue, Events are dropped and counted. Nothing waits for one, and a failure is
+never tried again.
 """
 
 import asyncio
@@ -66,12 +67,15 @@ class EventRecorder:
         instance: str,
         now: Callable[[], datetime],
         monotonic: Callable[[], float],
+        busy: Callable[[], bool],
     ) -> None:
+        """`busy`: whether the API server has more important things to write."""
         self._connection = connection
         self._metrics = metrics
         self._instance = instance
         self._now = now
         self._monotonic = monotonic
+        self._busy = busy
         self._series: OrderedDict[tuple[str, str], _Series] = OrderedDict()
         self._queue: asyncio.Queue[_Pending] = asyncio.Queue(MAX_QUEUED)
 
@@ -80,17 +84,19 @@ class EventRecorder:
         now, key = self._monotonic(), (regarding.uid, reason)
         known = self._series.get(key)
         if known is None or now - known.last > SERIES_SECONDS:
+            if self._queue.full():
+                # In a burst that is the normal case, so it comes before the Event is made.
+                self._metrics.events["dropped"].inc()
+                return
             name = f"{regarding.name[:_NAME_CHARACTERS]}.{secrets.token_hex(8)}"
-            known = _Series(regarding.namespace or "default", name, 1, now, now)
-            if self._enqueue(_New(known, self._body(known, regarding, reason, note, related))):
-                self._series[key] = known
+            self._series[key] = known = _Series(regarding.namespace or "default", name, 1, now, now)
+            self._enqueue(_New(known, self._body(known, regarding, reason, note, related)))
         else:
             known.count += 1
             known.last = now
             if known.created and now - known.told >= REPEAT_SECONDS and self._enqueue(known):
                 known.told = now
-        if key in self._series:
-            self._series.move_to_end(key)
+        self._series.move_to_end(key)
         if len(self._series) > MAX_SERIES:
             self._series.popitem(last=False)
 
@@ -98,6 +104,8 @@ class EventRecorder:
         """Send until cancelled."""
         while True:
             pending = await self._queue.get()
+            while self._busy():  # noqa: ASYNC110 -- a write that ends must not have to wake anybody for this
+                await asyncio.sleep(1 / PER_SECOND)
             try:
                 sent = await self._send(pending)
             except KubeError:

@@ -66,4 +66,4 @@ def _event(kind: str, change: Change) -> WatchEvent:
     try:
         return WatchEvent(change.type, kind, change.version, decode(kind, change.json))
     except DecodeError as error:
-        return WatchEvent(change.type, kind, change.version, fault=str(error))
+        return WatchEvent(change.type, kind, change.version, undecodable=error.undecodable)

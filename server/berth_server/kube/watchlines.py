@@ -10,12 +10,14 @@ from typing import Final, Literal
 import msgspec
 
 from berth_server.kube.verdicts import UnavailableError, status_of
-from berth_server.objects.decode import DecodeError, decode, version_of
+from berth_server.objects.decode import TOO_DEEP, DecodeError, decode, version_of
+from berth_server.objects.nesting import containers, without
 from berth_server.placement.ports import EventType, GoneError, WatchEvent
 
 MAX_LINE_BYTES: Final = 32 * 2**20
 """Far above what etcd takes as one object (1.5 MiB); what is longer is no watch stream."""
 _GONE: Final = 410
+_OBJECT_LEVEL: Final = 2
 
 
 class _Line(msgspec.Struct):
@@ -61,12 +63,12 @@ class LineSplitter:
 
 
 def event_of(kind: str, line: bytes) -> WatchEvent:
-    """Return the event that a line tells. An object that can't be decoded is an event with its fault.
+    """Return the event that a line tells. One of an object that can't be decoded says of which.
 
     Raises GoneError for an ERROR event of code 410, UnavailableError for any other and for what is no watch line.
     """
     try:
-        read = _lines.decode(line)
+        read = _line_of(line)
     except (msgspec.DecodeError, RecursionError) as error:
         raise UnavailableError(f"not a line of a watch: {error}") from None
     if read.type == "ERROR":
@@ -80,8 +82,26 @@ def event_of(kind: str, line: bytes) -> WatchEvent:
     try:
         resource = decode(kind, read.object)
     except DecodeError as error:
-        return WatchEvent(EventType(read.type), kind, bare_version(read.object), fault=str(error))
+        odd = error.undecodable
+        version = bare_version(read.object) if odd.metadata is None else odd.metadata.version
+        return WatchEvent(EventType(read.type), kind, version, undecodable=odd)
     return WatchEvent(EventType(read.type), kind, version_of(resource), resource)
+
+
+def _line_of(line: bytes) -> _Line:
+    try:
+        return _lines.decode(line)
+    except RecursionError:
+        return _deep_line(line)
+
+
+def _deep_line(line: bytes) -> _Line:
+    spans = containers(line, _OBJECT_LEVEL)
+    read = _lines.decode(without(line, spans))
+    if len(spans) != 1:
+        raise msgspec.DecodeError(TOO_DEEP)
+    ((start, end),) = spans
+    return _Line(read.type, msgspec.Raw(line[start:end]))
 
 
 def bare_version(data: bytes | msgspec.Raw) -> int:

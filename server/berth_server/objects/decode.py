@@ -4,17 +4,42 @@ One decoder a kind, made once. A decoded struct owns all that it holds and never
 not judge what an object means: an odd spec decodes, and `runspec` says what is wrong with it.
 """
 
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
-from berth_server.objects.resources import Resource, Run, type_of_kind
+from berth_server.objects.nesting import containers, without
+from berth_server.objects.resources import Identity, Resource, Run, type_of_kind
+
+
+class _Identified(msgspec.Struct):
+    metadata: Identity
+
 
 _DECODERS: Final = {kind: msgspec.json.Decoder(struct) for kind, struct in type_of_kind.items()}
+TOO_DEEP: Final = "it is nested too deeply to be read"
+_METADATA_LEVEL: Final = 2
+_identified: Final = msgspec.json.Decoder(_Identified)
+
+
+@dataclass(frozen=True, slots=True)
+class Undecodable:
+    """An object that can't be decoded as its kind: why, and which one it is.
+
+    `metadata` has its name, uid and version; it is None if one of them can't be read either.
+    """
+
+    fault: str
+    metadata: Identity | None = None
 
 
 class DecodeError(ValueError):
     """The bytes are not an object of this kind. The message names the object, the fault and its path in one clause."""
+
+    def __init__(self, undecodable: Undecodable) -> None:
+        super().__init__(undecodable.fault)
+        self.undecodable = undecodable
 
 
 def decode(kind: str, data: bytes | msgspec.Raw) -> Resource:
@@ -25,11 +50,13 @@ def decode(kind: str, data: bytes | msgspec.Raw) -> Resource:
     """
     try:
         resource = _DECODERS[kind].decode(data)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise DecodeError(f"{_named(kind, data)}: {error}") from None
+    except msgspec.DecodeError as error:
+        raise DecodeError(undecodable(kind, data, str(error))) from None
+    except RecursionError:
+        raise DecodeError(undecodable(kind, data, TOO_DEEP)) from None
     text = resource.metadata.resource_version
-    if text and not (text.isascii() and text.isdecimal()):
-        raise DecodeError(f"{_named(kind, data)}: metadata.resourceVersion {text!r} is not a number")
+    if text and not _is_number(text):
+        raise DecodeError(undecodable(kind, data, f"metadata.resourceVersion {text!r} is not a number"))
     if isinstance(resource, Run) and resource.status is not None:
         # Raw is a view that would pin the whole input, which may be a list of every Run there is.
         msgspec.structs.force_setattr(resource.status, "conditions", resource.status.conditions.copy())
@@ -38,15 +65,27 @@ def decode(kind: str, data: bytes | msgspec.Raw) -> Resource:
 
 def version_of(resource: Resource) -> int:
     """The resourceVersion of a decoded object as an integer; 0 if it has none."""
-    return int(resource.metadata.resource_version or 0)
+    return resource.metadata.version
 
 
-def _named(kind: str, data: bytes | msgspec.Raw) -> str:
-    """The kind, and the name as far as it can be made out."""
+def undecodable(kind: str, data: bytes | msgspec.Raw, fault: str) -> Undecodable:
+    """Return what is wrong and with which object, as far as its metadata alone tell."""
     try:
-        value: Any = msgspec.json.decode(data)
-        metadata = value["metadata"]
-        names = [part for part in (metadata.get("namespace"), metadata.get("name")) if part]
-        return f"{kind} {'/'.join(names)}" if names else kind
-    except (msgspec.DecodeError, RecursionError, LookupError, TypeError, AttributeError):
-        return kind
+        found = _identity(data)
+    except (msgspec.DecodeError, RecursionError):
+        return Undecodable(f"{kind}: {fault}")
+    path = "/".join(part for part in (found.namespace, found.name) if part)
+    is_whole = found.name and found.uid and _is_number(found.resource_version)
+    return Undecodable(f"{kind} {path}: {fault}" if path else f"{kind}: {fault}", found if is_whole else None)
+
+
+def _identity(data: bytes | msgspec.Raw) -> Identity:
+    try:
+        return _identified.decode(data).metadata
+    except RecursionError:
+        whole = bytes(data)
+        return _identified.decode(without(whole, containers(whole, _METADATA_LEVEL + 1))).metadata
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()

@@ -10,13 +10,23 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 
-class ObjectMeta(msgspec.Struct, frozen=True, rename="camel"):
-    """`metadata`, as far as it is read."""
+class Identity(msgspec.Struct, frozen=True, rename="camel"):
+    """`metadata`, as far as it tells which object this is, and which version of it."""
 
     name: str
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
+
+    @property
+    def version(self) -> int:
+        """The resourceVersion as an integer; 0 if there is none."""
+        return int(self.resource_version or 0)
+
+
+class ObjectMeta(Identity, frozen=True, rename="camel"):
+    """`metadata`, as far as it is read."""
+
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     labels: dict[str, str] | None = None

@@ -6,7 +6,7 @@ Lines of libraries (grpc, asyncio) go the same way. No line may carry a token or
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TextIO
 
 import structlog
@@ -16,11 +16,16 @@ LogFormat = Literal["json", "text"]
 
 
 def configure_logging(
-    log_format: LogFormat | None = None, *, stream: TextIO | None = None, level: str = "info"
+    log_format: LogFormat | None = None,
+    *,
+    stream: TextIO | None = None,
+    level: str = "info",
+    trace_id: Callable[[], str] | None = None,
 ) -> None:
     """Send all log lines to `stream` (default: stdout), as `log_format`, or by default text on a terminal, else JSON.
 
-    Keys come in the order ts (RFC 3339, UTC), level, msg, then what the caller bound. Calling again replaces all.
+    Keys come in the order ts (RFC 3339, UTC), level, msg, then what the caller bound. `trace_id` tells the trace that a
+    line belongs to, empty for none. Calling again replaces all.
     """
     stream = stream or sys.stdout
     threshold = logging.getLevelNamesMapping()[level.upper()]
@@ -31,6 +36,8 @@ def configure_logging(
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
         structlog.processors.StackInfoRenderer(),
     ]
+    if trace_id is not None:
+        shared.append(_with_trace(trace_id))
     tail = _text_tail(stream) if text else _json_tail()
     structlog.configure(
         processors=[*shared, *tail],
@@ -70,6 +77,16 @@ def _text_tail(stream: TextIO) -> list[Processor]:
         exception_formatter=structlog.dev.plain_traceback,
     )
     return [structlog.processors.EventRenamer("msg"), renderer]
+
+
+def _with_trace(trace_id: Callable[[], str]) -> Processor:
+    def add(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        found = trace_id()
+        if found:
+            event["trace_id"] = found
+        return event
+
+    return add
 
 
 def _in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> Mapping[str, Any]:

@@ -141,6 +141,15 @@ class Metrics:
         self.watch_last_event_age: Mapping[str, Gauge] = {
             kind: ages.labels(resource) for kind, resource in RESOURCE_OF_KIND.items()
         }
+        undecodable = Gauge(
+            "berth_undecodable_objects",
+            "Objects that can't be decoded as they are now.",
+            ["resource"],
+            registry=self._registry,
+        )
+        self.undecodable_objects: Mapping[str, Gauge] = {
+            kind: undecodable.labels(resource) for kind, resource in RESOURCE_OF_KIND.items()
+        }
         restarts = Counter(
             "berth_watch_restarts_total", "Watches opened anew.", ["resource", "cause"], registry=self._registry
         )

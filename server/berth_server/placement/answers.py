@@ -361,7 +361,7 @@ class ProfileInfo:
 
 @dataclass(frozen=True, slots=True)
 class ViewInfo:
-    """How far the view of one kind is; age in seconds."""
+    """How far the view of one kind is; age in seconds. `undecodable`: how many objects can't be decoded now."""
 
     kind: str
     objects: int

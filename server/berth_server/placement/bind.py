@@ -143,6 +143,9 @@ class Binder:
         why = standing(item, wall=core.clock.wall(), monotonic=core.clock.monotonic())
         if why is not None:
             raise self._lost(reservation, End.ITEM_CHANGED, not_eligible(item, why))
+        if reservation.judged == core.state.generation:
+            # Nothing of what the filters look at has changed since they took it.
+            return
         cycle = core.reader.look(item, reservation.profile)
         row = cycle.view.columns.row_of_uid.get(candidate.uid)
         if row is None:
@@ -174,18 +177,19 @@ class Binder:
     async def _write(self, reservation: Reservation, item: Item) -> _Written:
         core, candidate = self._core, reservation.candidate
         began = core.clock.monotonic()
-        try:
-            async with self._room:
-                with core.tracer.span("bind", parent=self._trace_of(reservation), run_uid=item.uid):
+        async with self._room:
+            # The failures are told inside of the span, so that their log lines belong to it.
+            with core.tracer.span("bind", default_parent=self._trace_of(reservation), run_uid=item.uid):
+                try:
                     version = await core.writer.assign(outgoing(item), candidate.name, candidate.uid)
-        except OutcomeUnknownError as error:
-            return self._unknown(reservation, error)
-        except KubeError as error:
-            return self._refused(reservation, error)
-        except Exception as error:
-            # A bug, and before anything was sent: whatever comes later the writer calls an unknown outcome.
-            core.log.exception("bind failed by a bug", run_uid=item.uid, namespace=item.namespace)
-            return self._failed(reservation, error)
+                except OutcomeUnknownError as error:
+                    return self._unknown(reservation, error)
+                except KubeError as error:
+                    return self._refused(reservation, error)
+                except Exception as error:
+                    # A bug, and before anything was sent: whatever comes later the writer calls an unknown outcome.
+                    core.log.exception("bind failed by a bug", run_uid=item.uid, namespace=item.namespace)
+                    return self._failed(reservation, error)
         core.metrics.cycle_duration["bind"].observe(core.clock.monotonic() - began)
         self.count_scheduled(reservation)
         self._note(reservation, Verdict.BOUND)
@@ -210,6 +214,7 @@ class Binder:
 
     def _unknown(self, reservation: Reservation, error: OutcomeUnknownError) -> _Written:
         core, item = self._core, reservation.item
+        core.tracer.failed(error)
         self._note(reservation, Verdict.RESERVED_BY_OTHER)
         # The writer may know a newer version than the view: what is at it, or below, tells nothing of this write.
         core.reservations.unknown(reservation, max(reservation.version, error.version))
@@ -220,6 +225,7 @@ class Binder:
 
     def _refused(self, reservation: Reservation, error: KubeError) -> _Written:
         core = self._core
+        core.tracer.failed(error)
         attempt = self._note(
             reservation, Verdict.CONFLICT if isinstance(error, ConflictError) else Verdict.ERROR, str(error)
         )
@@ -236,6 +242,7 @@ class Binder:
 
     def _failed(self, reservation: Reservation, error: Exception) -> _Written:
         item = reservation.item
+        self._core.tracer.failed(error)
         self._note(reservation, Verdict.ERROR, repr(error))
         self._drop(reservation, End.REFUSED)
         message = f"Run {item.namespace}/{item.name} was not assigned, by a fault of this server: its log has the rest."

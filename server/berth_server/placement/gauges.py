@@ -28,6 +28,8 @@ def refresh(core: Core, work: Work) -> None:
     metrics.leader.set(1 if core.reader.identity.leader else 0)
     metrics.overcommitted_candidates.set(sum(1 for _ in core.state.overcommitted()))
     metrics.scheduled_on_missing_pod.set(sum(1 for item in core.state.items.values() if _is_lost(core, item)))
+    for kind, view in core.ingest.views.items():
+        metrics.undecodable_objects[kind].set(view.undecodable)
 
 
 def _is_lost(core: Core, item: Item) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
+from berth_server.objects.decode import Undecodable
 from berth_server.objects.resources import Resource
 
 if TYPE_CHECKING:
@@ -73,23 +74,29 @@ class EventType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
-    """One change. `resource` is None for a bookmark and for an object that can't be decoded (then `fault` says why)."""
+    """One change, of a `resource` or of what is `undecodable`; a bookmark has neither."""
 
     type: EventType
     kind: str
     version: int
     resource: Resource | None = None
-    fault: str = ""
+    undecodable: Undecodable | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All objects of one kind at one version. `faults` names those that can't be decoded."""
+    """All objects of one kind at one version, those apart that can't be decoded; or a page of that.
+
+    A page that is the `first` begins anew: what pages came before it are no part of the listing. With the `last` it is
+    whole.
+    """
 
     kind: str
     version: int
     resources: Sequence[Resource]
-    faults: Sequence[str] = ()
+    undecodable: Sequence[Undecodable] = ()
+    first: bool = True
+    last: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +112,8 @@ class ObjectRef:
 class Store(Protocol):
     """Kubernetes objects: list, watch, conditional patch of the status. One contract suite judges every one of them."""
 
-    async def list(self, kind: str) -> Listing:
-        """Return all objects of `kind`, with the version to watch from."""
+    def list(self, kind: str) -> AsyncIterator[Listing]:
+        """Yield all objects of `kind`, with the version to watch from, in pages that are short work each."""
         ...
 
     def watch(self, kind: str, since: int) -> AsyncIterator[WatchEvent]:

@@ -177,7 +177,8 @@ def _scale(columns: Columns) -> _Scale | None:
     """Return the integers that stand for ratios, or None if the capacities' least common multiple is too large."""
     denominator = 1
     for row in columns.capacity:
-        for capacity in np.unique(row[row > 0]).tolist():
+        # Not numpy's unique: its first call imports numpy.ma, which would stop the event loop for 50 ms.
+        for capacity in sorted(set(row[row > 0].tolist())):
             denominator = math.lcm(denominator, capacity)
             if denominator > _DENOMINATOR_BOUND:
                 return None

@@ -1,4 +1,4 @@
-"""What every call passes through: admission, deadline, error mapping, metrics. It must not know any message.
+"""What every call passes through: admission, deadline, error mapping, metrics, trace. It must not know any message.
 
 Handlers are wrapped where they are registered. An interceptor of gRPC would do the same for every call anew, at a third
 of what the call itself costs. Health and reflection are not held to the limit and stay open while the server drains: a
@@ -17,6 +17,7 @@ from google.protobuf.message import DecodeError
 from grpc import StatusCode
 
 from berth_server.observability.metrics import Metrics, ObserveCall
+from berth_server.observability.tracing import OtelTracer
 from berth_server.placement.failures import PlacementError, Reason
 from berth_server.rpc import errors
 from berth_server.rpc.admission import Admission, shutting_down
@@ -35,7 +36,8 @@ _OPEN: Final[AbstractContextManager[Any]] = nullcontext()
 class CallGuard:
     """Wraps the handler of every method that is registered through it. Unknown methods are nobody's, and uncounted.
 
-    It stands for the server where services are added: `add_XServicer_to_server(servicer, guard)`.
+    It stands for the server where services are added: `add_XServicer_to_server(servicer, guard)`. Without a `tracer`
+    nobody looks at the metadata of a call.
     """
 
     def __init__(
@@ -44,11 +46,13 @@ class CallGuard:
         admission: Admission,
         metrics: Metrics,
         deadlines: Deadlines,
+        tracer: OtelTracer | None = None,
     ) -> None:
         self._server = server
         self._admission = admission
         self._metrics = metrics
         self._deadlines = deadlines
+        self._tracer = tracer
         self._now = deadlines.clock.monotonic
         self._streams: set[asyncio.Timeout] = set()
         self._draining = False
@@ -82,6 +86,9 @@ class CallGuard:
         async def answer(request: Any, context: Context) -> Any:
             return await self._observed(method, observe, context, work(request, context))
 
+        behaviour: Behaviour = answer
+        if self._tracer is not None and method.startswith(_OURS):
+            behaviour = _joining(self._tracer, answer)
         make = {
             (False, False): grpc.unary_unary_rpc_method_handler,
             (False, True): grpc.unary_stream_rpc_method_handler,
@@ -89,7 +96,7 @@ class CallGuard:
             (True, True): grpc.stream_stream_rpc_method_handler,
         }[handler.request_streaming, handler.response_streaming]
         deserializer = handler.request_deserializer if handler.request_streaming else None  # see _decoded
-        wrapped: Handler = make(answer, deserializer, handler.response_serializer)
+        wrapped: Handler = make(behaviour, deserializer, handler.response_serializer)
         return wrapped
 
     def _unary(self, method: str, handler: Handler) -> Behaviour:
@@ -183,6 +190,16 @@ class _Guarded(grpc.GenericRpcHandler):
                 return None
             known = self._wrapped[method] = self._wrap(method, handler)
         return known
+
+
+def _joining(tracer: OtelTracer, answer: Behaviour) -> Behaviour:
+    """Answer in the trace that the caller's metadata names."""
+
+    async def joined(request: Any, context: Context) -> Any:
+        with tracer.join(context.invocation_metadata() or ()):
+            return await answer(request, context)
+
+    return joined
 
 
 class _OutOfTimeError(Exception):

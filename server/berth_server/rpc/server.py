@@ -14,6 +14,7 @@ from berth.v1.inspection_service_pb2_grpc import add_InspectionServiceServicer_t
 from berth.v1.placement_service_pb2_grpc import add_PlacementServiceServicer_to_server
 from berth_server.config.addresses import ListenAddress
 from berth_server.observability.metrics import Metrics
+from berth_server.observability.tracing import OtelTracer
 from berth_server.placement.ports import Inspection, Service
 from berth_server.rpc.admission import DEFAULT_LIMIT, Admission
 from berth_server.rpc.deadlines import Deadlines
@@ -112,6 +113,7 @@ def build_server(
     reflection_enabled: bool = True,
     call_limit: int = DEFAULT_LIMIT,
     deadlines: Deadlines | None = None,
+    tracer: OtelTracer | None = None,
 ) -> RpcServer:
     """Return a server that listens on `addresses` and is not started yet. Needs a running event loop.
 
@@ -120,7 +122,7 @@ def build_server(
     check_addresses(addresses)
     deadlines = deadlines or Deadlines()
     server = grpc.aio.server(options=OPTIONS)
-    guard = CallGuard(server, Admission(call_limit), metrics, deadlines)
+    guard = CallGuard(server, Admission(call_limit), metrics, deadlines, tracer)
     # The generated code asks a server only to add handlers.
     registrar = cast("grpc.aio.Server", guard)
     add_PlacementServiceServicer_to_server(PlacementServicer(service, deadlines), registrar)

@@ -54,9 +54,10 @@ class End(Enum):
 class Reservation:
     """Room for one item on one candidate. Changed by `Reservations` alone.
 
-    `item` is as it was when reserved, judged by `profile`. `held_until` in monotonic seconds, `created_at` in wall
-    microseconds. `version` depends on the state: of the write that is out (BINDING, UNCONFIRMED), of the object that it
-    made (BOUND). `newest`: what was seen of the item since the write went out.
+    `item` is as it was when reserved, judged by `profile`. `judged`: the generation of the state, this reservation in
+    it, at which every filter took it. `held_until` in monotonic seconds, `created_at` in wall microseconds. `version`
+    depends on the state: of the write that is out (BINDING, UNCONFIRMED), of the object that it made (BOUND). `newest`:
+    what was seen of the item since the write went out.
     """
 
     id: str
@@ -67,6 +68,7 @@ class Reservation:
     held_until: float
     created_at: int
     profile: str = ""
+    judged: int = 0
     state: State = State.HELD
     version: int = 0
     newest: Item | None = None
@@ -119,12 +121,13 @@ class Reservations:
         wall: int,
         profile: str = "",
     ) -> Reservation:
-        """Take room. The item must have none. `profile`: what judged it, and will again before it is bound."""
+        """Take room. The item must have none. `profile`: what judged it just now, and will before it is bound."""
         assert item.uid not in self._by_item, f"{item.uid} is reserved already"
         reservation = Reservation(str(uuid.uuid4()), item, candidate, owner, attempt_id, held_until, wall, profile)
         self._by_id[reservation.id] = reservation
         self._by_item[item.uid] = reservation
         self._state.hold(item, candidate.uid)
+        reservation.judged = self._state.generation
         return reservation
 
     def renew(self, reservation: Reservation, held_until: float) -> None:

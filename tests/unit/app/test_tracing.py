@@ -1,11 +1,9 @@
 """The spans of one cycle, and that tracing changes no decision."""
 
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from berth_server.app.traced import TracedEngine
@@ -18,20 +16,6 @@ from tests.fakes.log import NullLog
 from tests.harness import PROFILE, Harness
 
 Tree = dict[str, Any]
-
-
-@pytest.fixture
-def exporter() -> InMemorySpanExporter:
-    """Where spans end up."""
-    return InMemorySpanExporter()
-
-
-@pytest.fixture
-def tracer(exporter: InMemorySpanExporter) -> Iterator[OtelTracer]:
-    """A tracer that exports at once."""
-    tracer = OtelTracer(SimpleSpanProcessor(exporter))
-    yield tracer
-    tracer.close()
 
 
 def tree(exporter: InMemorySpanExporter) -> Tree:

@@ -18,6 +18,7 @@ from berth_server.placement.ports import (
     Store,
 )
 from tests.contract.store_contract import StoreContract, Subject, following, ref_of, told, version
+from tests.listing import listed
 
 HISTORY = 8
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
@@ -58,7 +59,7 @@ async def test_load_keeps_objects_whole(store: EmbeddedStore) -> None:
     """A dump keeps uid, creation time and status; versions are given anew from 1 in the order of loading."""
     metadata = {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "977", "creationTimestamp": "x"}
     store.load([run("b"), run("a", metadata=metadata, status={"phase": "Succeeded"})])
-    listing = await store.list("Run")
+    listing = await listed(store, "Run")
     assert [version_of(one) for one in listing.resources] == [2, 1]
     first = listing.resources[0]
     assert isinstance(first, Run)
@@ -80,13 +81,35 @@ async def test_a_listing_names_what_cannot_be_decoded(store: EmbeddedStore) -> N
     """One broken object does not hide the others, in a list or in a watch."""
     await store.create(run("a"))
     await store.create(run("b", metadata={"name": "b", "namespace": "n", "labels": {"x": 1}}))
-    listing = await store.list("Run")
+    listing = await listed(store, "Run")
     want = "Run n/b: Expected `str`, got `int` - at `$.metadata.labels[...]`"
     assert [one.metadata.name for one in listing.resources] == ["a"]
-    assert listing.faults == [want]
+    assert [found.fault for found in listing.undecodable] == [want]
     async with following(store, "Run", 0) as follower:
         events = await follower.take(2)
-    assert (events[1].resource, events[1].fault) == (None, want)
+    assert (events[1].resource, [events[1].undecodable]) == (None, listing.undecodable)
+
+
+async def test_a_listing_in_pages(store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All pages show one version of the store, whatever is written between them."""
+    monkeypatch.setattr("berth_server.kube.embedded.PAGE", 2)
+    a = await store.create(run("a"))
+    for name in "bcde":
+        await store.create(run(name))
+    pages: list[tuple[str, int, bool, bool]] = []
+    async for page in store.list("Run"):
+        names = "".join(each.metadata.name for each in page.resources)
+        pages.append((names, page.version, page.first, page.last))
+        if page.first:
+            await store.delete(ref_of(a))
+            await store.create(run("cc"))
+    assert pages == [("ab", 5, True, False), ("cd", 5, False, False), ("e", 5, False, True)]
+
+
+async def test_a_listing_of_nothing(store: EmbeddedStore) -> None:
+    """It is one page."""
+    (page,) = [page async for page in store.list("Run")]
+    assert (page.resources, page.first, page.last) == ([], True, True)
 
 
 async def test_a_uid_names_one_object(store: EmbeddedStore) -> None:

@@ -38,11 +38,17 @@ class Bench:
 
     def __init__(self) -> None:
         self.now = 1000.0
+        self.busy = False
         self.connection = FakeConnection()
         self.registry = CollectorRegistry()
         connection = cast("Connection", self.connection)
         self.recorder = EventRecorder(
-            connection, Metrics(self.registry), "instance", lambda: WHOLE_SECOND, lambda: self.now
+            connection,
+            Metrics(self.registry),
+            "instance",
+            lambda: WHOLE_SECOND,
+            lambda: self.now,
+            lambda: self.busy,
         )
 
     def waits(self, name: str = "a", note: str = "0/1 runtime pods: 1 InsufficientCapacity") -> None:
@@ -156,3 +162,17 @@ async def test_a_long_note_is_cut(bench: Bench) -> None:
     bench.waits(note="ü" * 2000)
     await bench.send()
     assert len(bench.connection.sent[0][2]["note"].encode()) <= 1024
+
+
+async def test_a_burst_of_writes_comes_first(bench: Bench) -> None:
+    """While many assignments are on their way no Event goes out; what then finds no room is dropped and counted."""
+    bench.busy = True
+    for number in range(MAX_QUEUED + 2):
+        bench.waits(f"r{number}")
+    await bench.send()
+    assert not bench.connection.sent
+    assert bench.count("dropped") == 2
+    bench.busy = False
+    await bench.send()
+    # The one that waited for the end of the burst went with the task that held it.
+    assert len(bench.connection.sent) == MAX_QUEUED - 1

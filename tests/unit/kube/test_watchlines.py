@@ -10,7 +10,7 @@ import pytest
 from berth_server.kube import watchlines
 from berth_server.kube.verdicts import UnavailableError
 from berth_server.kube.watchlines import LineSplitter, event_of
-from berth_server.objects.resources import Run
+from berth_server.objects.resources import Identity, Run
 from berth_server.placement.ports import EventType, GoneError
 from tests.builders import run
 
@@ -58,7 +58,7 @@ def test_a_line_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_object(kind: str) -> None:
     """It comes decoded, with its version."""
     event = event_of("Run", line(kind, run("a", version=77)))
-    assert (event.type, event.kind, event.version, event.fault) == (EventType(kind), "Run", 77, "")
+    assert (event.type, event.kind, event.version, event.undecodable) == (EventType(kind), "Run", 77, None)
     assert isinstance(event.resource, Run)
     assert event.resource.metadata.name == "a"
 
@@ -76,14 +76,34 @@ def test_an_object(kind: str) -> None:
 def test_a_bookmark(raw: dict[str, Any]) -> None:
     """It has a version and is no object."""
     event = event_of("Run", line("BOOKMARK", raw))
-    assert (event.type, event.version, event.resource, event.fault) == (EventType.BOOKMARK, 9, None, "")
+    assert (event.type, event.version, event.resource, event.undecodable) == (EventType.BOOKMARK, 9, None, None)
 
 
-def test_an_object_that_cannot_be_decoded() -> None:
-    """It is an event with its fault, and moves the version on, so that it is told once."""
-    event = event_of("Run", line("MODIFIED", {"metadata": {"name": "a", "resourceVersion": "5"}, "status": 7}))
-    assert (event.version, event.resource) == (5, None)
-    assert event.fault.startswith("Run a: ")
+@pytest.mark.parametrize("kind", ["ADDED", "MODIFIED", "DELETED"])
+@pytest.mark.parametrize(
+    ("metadata", "want_version", "want", "want_named"),
+    [
+        pytest.param(
+            {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "5", "labels": [7]},
+            5,
+            Identity("a", "n", "u", "5"),
+            "Run n/a: ",
+            id="whole identity",
+        ),
+        pytest.param({"name": "a", "resourceVersion": "5"}, 5, None, "Run a: ", id="no uid"),
+        pytest.param({"name": "a", "namespace": "n", "uid": "u"}, 0, None, "Run n/a: ", id="no version"),
+        pytest.param(7, 0, None, "Run: ", id="odd metadata"),
+    ],
+)
+def test_an_object_that_cannot_be_decoded(
+    kind: str, metadata: Any, want_version: int, want: Identity | None, want_named: str
+) -> None:
+    """It is an event that says which object it is about, and moves the version on, so that it is told once."""
+    event = event_of("Run", line(kind, {"metadata": metadata, "status": 7}))
+    assert (event.type, event.version, event.resource) == (EventType(kind), want_version, None)
+    assert event.undecodable is not None
+    assert event.undecodable.metadata == want
+    assert event.undecodable.fault.startswith(want_named)
 
 
 def test_gone() -> None:
@@ -133,3 +153,34 @@ def test_decoded_objects_keep_no_line_alive() -> None:
     assert isinstance(event.resource, Run)
     assert event.resource.status is not None
     assert sys.getsizeof(memoryview(event.resource.status.conditions).obj) < 1000
+
+
+@pytest.mark.parametrize("depth", [960, 985, 990, 995, 1000, 1005, 3000, 9990])
+@pytest.mark.parametrize("kind", ["ADDED", "DELETED"])
+def test_an_object_as_deep_as_an_api_server_takes(kind: str, depth: int) -> None:
+    """Whether its depth can be read or not, the event says which object it is, and the watch goes on."""
+    raw = run("a", version=77)
+    raw["spec"]["extra"] = "HERE"
+    deep = line(kind, raw).replace(b'"HERE"', b'{"x":' * depth + b"1" + b"}" * depth)
+    event = event_of("Run", deep)
+    assert (event.type.value, event.version) == (kind, 77)
+    found = event.resource or event.undecodable
+    assert found is not None
+    assert found.metadata is not None
+    assert (found.metadata.namespace, found.metadata.name) == ("ns", "a")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b'{"type":"ADDED","object":' + b"[" * 5000, id="cut off"),
+        pytest.param(
+            b'{"type":"ADDED","object":{}, "more":' + b"[" * 5000 + b"]" * 5000 + b"}", id="beside the object"
+        ),
+        pytest.param(b"[" * 5000 + b"]" * 5000, id="no line"),
+    ],
+)
+def test_depth_that_makes_no_sense(data: bytes) -> None:
+    """It ends the watch as any other nonsense does."""
+    with pytest.raises(UnavailableError):
+        event_of("Run", data)

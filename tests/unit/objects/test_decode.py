@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from berth_server.objects.decode import DecodeError, decode, version_of
-from berth_server.objects.resources import Node, PersistentWorkspace, Pod, Run, type_of_kind
+from berth_server.objects.resources import Identity, Node, PersistentWorkspace, Pod, Run, type_of_kind
 
 RUN = b"""{"apiVersion": "kruntimes.io/v1alpha1", "kind": "Run", "future": [1],
   "metadata": {"name": "etl-1", "namespace": "data", "uid": "u1", "resourceVersion": "42", "labels": {"app": "etl"}},
@@ -86,11 +86,45 @@ def test_one_clear_error(kind: str, data: bytes, want: str) -> None:
     assert str(caught.value) == want
 
 
+WHOLE = b'"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "7"'
+
+
+@pytest.mark.parametrize(
+    ("data", "want"),
+    [
+        pytest.param(b'{"metadata": {%s}, "status": 7}' % WHOLE, Identity("a", "n", "u", "7"), id="odd status"),
+        pytest.param(b'{"metadata": {%s, "labels": [1]}}' % WHOLE, Identity("a", "n", "u", "7"), id="odd labels"),
+        pytest.param(
+            b'{"status": 7, "metadata": {"uid": "u", "name": "a", "resourceVersion": "7"}}',
+            Identity("a", "", "u", "7"),
+            id="no namespace",
+        ),
+        pytest.param(b'{"metadata": {"name": "a", "resourceVersion": "7"}, "status": 7}', None, id="no uid"),
+        pytest.param(b'{"metadata": {"name": "a", "uid": "u"}, "status": 7}', None, id="no version"),
+        pytest.param(b'{"metadata": {"uid": "u", "resourceVersion": "7"}}', None, id="no name"),
+        pytest.param(b'{"metadata": {"name": "", "uid": "u", "resourceVersion": "7"}, "spec": 1}', None, id="empty"),
+        pytest.param(b'{"metadata": {"name": "a", "uid": "u", "resourceVersion": "x"}}', None, id="odd version"),
+        pytest.param(b'{"metadata": {"name": "a", "uid": 7, "resourceVersion": "7"}}', None, id="odd uid"),
+        pytest.param(b'{"metadata": null}', None, id="no metadata"),
+        pytest.param(b'{"metadata": {%s}, "status"' % WHOLE, None, id="truncated"),
+        pytest.param(b"7", None, id="no object"),
+    ],
+)
+def test_an_error_says_which_object_it_is_about(data: bytes, want: Identity | None) -> None:
+    """The whole identity, read from nothing but what it is made of; or none."""
+    with pytest.raises(DecodeError) as caught:
+        decode("Run", data)
+    assert caught.value.undecodable.metadata == want
+    assert caught.value.undecodable.fault == str(caught.value)
+
+
 def test_deep_nesting_is_an_error_like_any_other() -> None:
-    """An untyped spec may nest deeper than the decoder goes; that must not end the process."""
+    """An untyped spec may nest deeper than the decoder goes: it is said which object that is, and nothing ends."""
     depth = 100_000
-    with pytest.raises(DecodeError, match="Run"):
-        decode("Run", b'{"metadata":{"name":"a"},"spec":{"affinity":' + b"[" * depth + b"]" * depth + b"}}")
+    data = b'{"metadata":{%s},"spec":{"affinity":' % WHOLE + b"[" * depth + b"]" * depth + b"}}"
+    with pytest.raises(DecodeError, match=r"^Run n/a: it is nested too deeply to be read$") as caught:
+        decode("Run", data)
+    assert caught.value.undecodable.metadata == Identity(namespace="n", name="a", uid="u", resource_version="7")
 
 
 def test_an_unknown_kind_is_a_bug() -> None:

@@ -133,3 +133,18 @@ def test_loggers_made_before_follow_the_configuration() -> None:
     log.info("again")
     assert [line["msg"] for line in _lines(stream)] == ["hello"]
     assert [line["msg"] for line in _lines(second)] == ["again"]
+
+
+@pytest.mark.parametrize("log_format", ["json", "text"])
+def test_a_line_names_the_trace_that_goes_on(log_format: LogFormat) -> None:
+    """Lines of libraries as well; outside of a trace the key is not there."""
+    stream, trace = io.StringIO(), ""
+    configure_logging(log_format, stream=stream, trace_id=lambda: trace)
+    structlog.get_logger().info("before")
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    structlog.get_logger().info("inside", run_uid="u")
+    logging.getLogger("grpc").warning("lost connection")
+    assert ["trace_id" in line for line in stream.getvalue().splitlines()] == [False, True, True]
+    assert stream.getvalue().count(trace) == 2
+    if log_format == "json":
+        assert list(_lines(stream)[1]) == ["ts", "level", "msg", "run_uid", "trace_id"]

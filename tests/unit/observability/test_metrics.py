@@ -28,6 +28,7 @@ WANT_FAMILIES = {
     "berth_overcommitted_candidates": "gauge",
     "berth_events": "counter",
     "berth_scheduled_on_missing_pod": "gauge",
+    "berth_undecodable_objects": "gauge",
     "berth_watch_last_event_age_seconds": "gauge",
     "berth_watch_restarts": "counter",
     "berth_build_info": "gauge",
@@ -83,6 +84,7 @@ def test_registers_every_family(registry: CollectorRegistry) -> None:
             "queue_activations", "workspace", "berth_queue_activations_total", {"cause": "workspace"}, id="activations"
         ),
         pytest.param("pending", "backoff", "berth_pending", {"queue": "backoff"}, id="pending"),
+        pytest.param("undecodable_objects", "Run", "berth_undecodable_objects", {"resource": "runs"}, id="undecodable"),
         pytest.param(
             "watch_last_event_age", "Pod", "berth_watch_last_event_age_seconds", {"resource": "pods"}, id="watch-age"
         ),

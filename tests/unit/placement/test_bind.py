@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from berth_server.config.file import PluginConfig
-from berth_server.framework.engine import Engine
+from berth_server.framework.engine import Cycle, Engine
 from berth_server.framework.profile import build
+from berth_server.objects.item import Item
 from berth_server.placement.answers import BindOutcome, Fits, Reserved, Unschedulable
 from berth_server.placement.failures import PlacementError, Reason
 from berth_server.placement.ports import (
@@ -90,6 +91,7 @@ class TestRoomComesBack:
         """An exception of ours between Reserve and the write drops the reservation before it passes on."""
         harness = await world()
         reservation = await harness.reserve("a")
+        harness.core.state.generation += 1
         with monkeypatch.context() as patch:
             patch.setattr(harness.core.reader, "look", None)
             with pytest.raises(TypeError):
@@ -137,6 +139,48 @@ class TestRoomComesBack:
         harness.pump()
         await harness.rest()
         check_nothing_left(harness)
+
+
+class TestTheSecondLook:
+    """The filters are asked again unless nothing changed since they took the reservation."""
+
+    @staticmethod
+    async def looks(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> int:
+        """Bind a, reserved before, and return how often the state was looked at for that."""
+        (reservation,) = harness.reservations
+        looked: list[Item] = []
+        look = harness.core.reader.look
+
+        def counted(item: Item, profile: str = "") -> Cycle:
+            looked.append(item)
+            return look(item, profile)
+
+        monkeypatch.setattr(harness.core.reader, "look", counted)
+        assert (await harness.bind(reservation.id)).outcome is BindOutcome.BOUND
+        return len(looked)
+
+    async def test_nothing_changed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A bind that follows at once costs no look."""
+        harness = await world()
+        await harness.reserve("a")
+        assert await self.looks(harness, monkeypatch) == 0
+
+    async def test_anything_changed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whatever it was, and if it concerns others alone."""
+        harness = await world()
+        await harness.reserve("a")
+        await harness.label("Run", "b", app="web")
+        harness.pump()
+        assert await self.looks(harness, monkeypatch) == 1
+
+    async def test_renewed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A renewal is a look of its own, and a bind still asks when something changed before it."""
+        harness = await world()
+        await harness.reserve("a")
+        await harness.label("Run", "b", app="web")
+        harness.pump()
+        await harness.reserve("a")
+        assert await self.looks(harness, monkeypatch) == 1
 
 
 class TestCallers:

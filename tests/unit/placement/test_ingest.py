@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import pytest
 
@@ -33,9 +34,9 @@ class Feed:
         self.changes: list[Change] = []
         self.ingest.subscribe(self.changes.append)
 
-    def lists(self, *things: Json, kind: str = "Run", version: int = 1, faults: tuple[str, ...] = ()) -> None:
+    def lists(self, *things: Json, kind: str = "Run", version: int = 1) -> None:
         """Take a listing."""
-        self.ingest.replace(Listing(kind, version, [decoded(thing) for thing in things], faults))
+        self.ingest.replace(Listing(kind, version, [decoded(thing) for thing in things]))
 
     def sees(self, thing: Json, event: EventType = MODIFIED) -> None:
         """Take an event, at the version of its object."""
@@ -63,24 +64,49 @@ def use(feed: Feed) -> dict[str, int]:
     return {uid: ledger.use(uid)["runs"] for uid in ledger.candidates()}
 
 
+def listing(*things: Json, version: int) -> Listing:
+    """Build a list of Runs."""
+    return Listing("Run", version, [decoded(thing) for thing in things])
+
+
 # --- listings ------------------------------------------------------------------------------------------------------
 
 
 def test_a_relist_is_all_that_there_is() -> None:
-    """New, changed, unchanged and gone: the state follows, and each Run is told before and after."""
+    """New, changed, unchanged and gone: the state follows, and what changed is told before and after."""
     feed = Feed()
     feed.lists(run("gone"), run("same"), run("changed"))
     feed.told()
     feed.lists(run("same"), run("changed", version=5, labels={"x": "y"}), run("new", version=6), version=7)
     assert sorted(feed.state.items) == ["ns/changed", "ns/new", "ns/same"]
     assert feed.version_of("changed") == 5
-    assert feed.told() == [
-        ("ns/same", "ns/same"),
-        ("ns/changed", "ns/changed"),
-        (None, "ns/new"),
-        ("ns/gone", None),
-    ]
+    assert feed.told() == [("ns/changed", "ns/changed"), (None, "ns/new"), ("ns/gone", None)]
     assert feed.ingest.views["Run"].version == 7
+
+
+def page(*names: str, first: bool = False, last: bool = False, version: int = 7) -> Listing:
+    """Build a page of a list of Runs."""
+    return replace(listing(*(run(name, version=5) for name in names), version=version), first=first, last=last)
+
+
+@pytest.mark.parametrize(
+    ("pages", "want"),
+    [
+        pytest.param([page("a", first=True), page("b"), page("c", last=True)], "abc", id="to the end"),
+        pytest.param([page("a", first=True), page("b")], "abgone", id="not to the end: nothing is gone yet"),
+        pytest.param([page("a", first=True), page("b", first=True), page("c", last=True)], "bc", id="begun anew"),
+        pytest.param([page(first=True, last=True)], "", id="empty"),
+        pytest.param([page("a", first=True, version=2), page("b", last=True, version=2)], "gone", id="lagging"),
+    ],
+)
+def test_a_list_in_pages(pages: list[Listing], want: str) -> None:
+    """Each page counts as it comes; what is gone is known when the last one has come, and by that listing alone."""
+    feed = Feed()
+    feed.lists(run("gone"), version=3)
+    for each in pages:
+        feed.ingest.replace(each)
+    assert "".join(sorted(item.name for item in feed.state.items.values())) == want
+    assert feed.ingest.views["Run"].version == (7 if pages[-1].last and pages[-1].version == 7 else 3)
 
 
 def test_a_lagging_list_frees_nothing() -> None:
@@ -109,19 +135,6 @@ def test_an_object_in_a_list_that_is_older_than_the_one_held_is_ignored() -> Non
     feed.lists(run("a", version=8), version=8)
     feed.lists(run("a", version=7), version=9)
     assert feed.version_of() == 8
-
-
-def test_what_cannot_be_decoded_keeps_its_last_good_version() -> None:
-    """It can't be told from what is gone, so nothing is concluded to be gone; the others are taken."""
-    feed = Feed()
-    feed.lists(run("a"), run("b"))
-    feed.lists(run("a", version=4), version=5, faults=("Run ns/b: is odd",))
-    assert sorted(feed.state.items) == ["ns/a", "ns/b"]
-    assert feed.version_of("a") == 4
-    assert feed.ingest.views["Run"].undecodable == 1
-    assert [values["reason"] for _, values in feed.log.lines] == ["Run ns/b: is odd"]
-    feed.lists(run("a", version=4), version=6)
-    assert sorted(feed.state.items) == ["ns/a"]
 
 
 def test_synced_once_every_kind_was_listed() -> None:
@@ -229,17 +242,6 @@ def test_a_pod_that_is_no_runtime_pod_for_a_while() -> None:
     assert feed.state.candidates == {}
 
 
-def test_an_event_that_cannot_be_decoded() -> None:
-    """Counted, logged, the last good version stays, and the watch goes on behind it."""
-    feed = Feed()
-    feed.sees(run(version=3))
-    feed.told()
-    feed.ingest.apply(WatchEvent(MODIFIED, "Run", 8, None, "Run ns/a: is odd"))
-    view = feed.ingest.views["Run"]
-    assert (feed.version_of(), view.version, view.undecodable, feed.told()) == (3, 8, 1, [])
-    assert feed.log.lines[0][1] == {"kind": "Run", "reason": "Run ns/a: is odd"}
-
-
 def test_a_bookmark_moves_the_version_alone() -> None:
     """It is never an object, and never goes back."""
     feed = Feed()
@@ -340,14 +342,12 @@ class ScriptedStore(DeafStore):
         self.since: list[int] = []
         self.at_end = asyncio.Event()
 
-    async def list(self, kind: str) -> Listing:
+    async def list(self, kind: str) -> AsyncIterator[Listing]:
         """See Store."""
-        if kind != "Run":
-            return Listing(kind, 1, ())
-        found = next(self._lists)
+        found = next(self._lists) if kind == "Run" else Listing(kind, 1, ())
         if isinstance(found, Exception):
             raise found
-        return found
+        yield found
 
     async def watch(self, kind: str, since: int) -> AsyncIterator[WatchEvent]:
         """See Store."""
@@ -360,11 +360,6 @@ class ScriptedStore(DeafStore):
             if len(self.since) > 1:
                 self.at_end.set()
         await asyncio.Event().wait()
-
-
-def listing(*things: Json, version: int) -> Listing:
-    """Build a list of Runs."""
-    return Listing("Run", version, [decoded(thing) for thing in things])
 
 
 def event(thing: Json) -> WatchEvent:
