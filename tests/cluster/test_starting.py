@@ -85,14 +85,17 @@ async def test_a_server_that_is_not_trusted(
         f"no connection to {shared_cluster.url}: its certificate is not one that context test in {path} trusts: "
         "self-signed certificate in certificate chain"
     )
-    async with starting(path) as (berth, started):
+    async with admin(shared_cluster) as api, starting(path) as (berth, started):
         await until(lambda: bool(said(berth, line)), "it says so")
         await asyncio.sleep(1)
         assert said(berth, "certificate") == [line]
         assert not berth.core.ingest.synced
         authority.write_bytes(shared_cluster.certificate.read_bytes())
         await asyncio.wait_for(started, 60)
-        assert berth.core.ingest.synced
+        namespace = await api.new_namespace()
+        created = await api.create(run_manifest(namespace, "a"))
+        await until(lambda: created["metadata"]["uid"] in berth.core.state.items, "the Run is seen")
+        await api.clear(namespace)
 
 
 async def test_a_kind_that_is_not_there_yet(bare_cluster: Cluster) -> None:
