@@ -12,6 +12,7 @@ import uvloop
 from tests.cluster.binaries import MISSING, Binaries, BuildError, find, obtain
 from tests.cluster.gates import workload_flags
 from tests.cluster.processes import Cluster, running
+from tests.cluster.secured import Secured, secured_by
 from tests.needs import skip
 
 HERE = Path(__file__).parent
@@ -50,6 +51,13 @@ def shared_cluster(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory)
     """
     with running(binaries, tmp_path_factory.mktemp("cluster"), CRDS, flags=workload_flags()) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def secured(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    """One API server whose certificate can be verified, for every test of credentials."""
+    with secured_by(binaries, tmp_path_factory.mktemp("secured")) as api:
+        yield api
 
 
 @pytest.fixture

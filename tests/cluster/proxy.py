@@ -5,6 +5,7 @@ One connection carries one request. What a test does not choose passes unchanged
 
 import asyncio
 import re
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -250,11 +251,11 @@ async def _read(reader: asyncio.StreamReader) -> Request:
 
 
 @asynccontextmanager
-async def proxying(cluster: Cluster) -> AsyncIterator[Proxy]:
-    """Run a proxy; its `url` speaks plain HTTP."""
+async def proxying(cluster: Cluster, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[Proxy]:
+    """Run a proxy; its `url` speaks plain HTTP unless there is `tls`."""
     proxy = Proxy(cluster)
-    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
-    proxy.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0, ssl=tls)
+    proxy.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield proxy
     finally:

@@ -1,21 +1,22 @@
-"""How Berth gets to a cluster: credentials, rights, APIs that are not there yet, and the command itself."""
+"""How Berth starts: rights that lack, APIs that are not there yet, what it asks for, and the command itself."""
 
 import asyncio
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import trustme
 import yaml
 
+from berth_server.kube import connection as connections
 from berth_server.kube import informer
 from berth_server.kube.connection import Connection
-from berth_server.kube.credentials import CredentialsError, Source
+from berth_server.kube.credentials import Source
 from berth_server.objects.decode import version_of
 from berth_server.objects.resources import Node
-from tests.cluster.api import JSON, Api, WritableKubernetesStore, admin
+from tests.cluster.api import JSON, WritableKubernetesStore, admin
 from tests.cluster.berth import Berth, built, serving, until
 from tests.cluster.conftest import CRDS
 from tests.cluster.kruntimes import add_pod, in_parallel, run_manifest
@@ -25,135 +26,6 @@ from tests.e2e.process import Process
 from tests.listing import listed
 
 pytestmark = pytest.mark.cluster
-
-SELF = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-
-
-async def whoami(source: Source) -> str:
-    """Return the user that the API server takes us for."""
-    async with Connection(source, "berth-tests") as connection:
-        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-        name: str = (await Api(connection).send("POST", SELF, review))["status"]["userInfo"]["username"]
-        return name
-
-
-def kubeconfig(cluster: Cluster, folder: Path, **users: JSON) -> str:
-    """Write a kubeconfig with a context for each user, whose current context is the first."""
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": next(iter(users)),
-        "clusters": [{"name": "c", "cluster": {"server": cluster.url, "insecure-skip-tls-verify": True}}],
-        "users": [{"name": name, "user": user} for name, user in users.items()],
-        "contexts": [{"name": name, "context": {"cluster": "c", "user": name}} for name in users],
-    }
-    path = folder / "config"
-    path.write_text(yaml.safe_dump(content))
-    return str(path)
-
-
-def plugin(folder: Path, **status: str) -> JSON:
-    """Return a user whose token comes from an exec plugin, which reads it from `folder/token` and counts its calls."""
-    code = f"""
-import json, pathlib
-folder = pathlib.Path({str(folder)!r})
-with (folder / "calls").open("a") as calls:
-    calls.write("x")
-status = {{"token": (folder / "token").read_text(), **{status!r}}}
-print(json.dumps({{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}}))
-"""
-    (folder / "plugin.py").write_text(code)
-    version = "client.authentication.k8s.io/v1"
-    return {
-        "exec": {
-            "apiVersion": version,
-            "command": sys.executable,
-            "args": [str(folder / "plugin.py")],
-            "interactiveMode": "Never",
-        }
-    }
-
-
-async def test_contexts(shared_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The current context, another one by name, and the file that KUBECONFIG names."""
-    users = {name: {"token": token} for name, token in shared_cluster.tokens.items()}
-    path = kubeconfig(shared_cluster, tmp_path, **users)
-    assert await whoami(Source(path)) == "admin"
-    assert await whoami(Source(path, "nobody")) == "nobody"
-    monkeypatch.setenv("KUBECONFIG", path)
-    assert await whoami(Source()) == "admin"
-
-
-@pytest.mark.parametrize(
-    ("context", "content", "want"),
-    [
-        pytest.param("", None, "there is no kubeconfig file", id="no file"),
-        pytest.param("missing", "ok", "missing", id="no such context"),
-        pytest.param("", "a: [", "can't be had from", id="no yaml"),
-    ],
-)
-async def test_no_way_to_the_cluster(
-    shared_cluster: Cluster, tmp_path: Path, context: str, content: str | None, want: str
-) -> None:
-    """One sentence for the operator."""
-    path = tmp_path / "config"
-    if content == "ok":
-        kubeconfig(shared_cluster, tmp_path, admin={"token": "x"})
-    elif content is not None:
-        path.write_text(content)
-    with pytest.raises(CredentialsError, match=want):
-        await whoami(Source(str(path), context))
-
-
-async def test_a_netrc_file_changes_nothing(
-    shared_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a machine keeps for other programs never stands in for the credentials of the cluster."""
-    netrc = tmp_path / "netrc"
-    netrc.write_text("default login somebody password else\n")
-    monkeypatch.setenv("NETRC", str(netrc))
-    assert await whoami(Source(str(shared_cluster.kubeconfig()))) == "admin"
-
-
-async def test_a_plugin_is_asked_again(shared_cluster: Cluster, tmp_path: Path) -> None:
-    """A token that is no longer taken is replaced, and the request that found out succeeds."""
-    (tmp_path / "token").write_text(shared_cluster.tokens["admin"])
-    source = Source(kubeconfig(shared_cluster, tmp_path, plugin=plugin(tmp_path)))
-    async with Connection(source, "berth-tests") as connection:
-        assert (await connection.request("GET", "/api/v1/namespaces")).code == 200
-        session = connection._session
-        assert session is not None
-        session.client.configuration.api_key["BearerToken"] = "Bearer expired"
-        assert (await connection.request("GET", "/api/v1/namespaces")).code == 200
-    assert (tmp_path / "calls").read_text() == "xx"
-
-
-async def test_a_plugin_is_asked_before_its_token_expires(shared_cluster: Cluster, tmp_path: Path) -> None:
-    """A token that says when it expires is replaced a minute before, and not for every request."""
-    (tmp_path / "token").write_text(shared_cluster.tokens["admin"])
-    user = plugin(tmp_path, expirationTimestamp="2026-01-01T00:00:00Z")
-    async with Connection(Source(kubeconfig(shared_cluster, tmp_path, plugin=user)), "berth-tests") as connection:
-        for _ in range(5):
-            assert (await connection.request("GET", "/api/v1/namespaces")).code == 200
-    assert (tmp_path / "calls").read_text() == "xx"
-
-
-async def test_the_token_of_a_pod_is_read_again(
-    shared_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In a Pod the credentials are files; the kubelet renews the token, and the old one is refused one day."""
-    token = tmp_path / "token"
-    certificate = shared_cluster.folder / "certificates" / "apiserver.crt"
-    host, _, port = shared_cluster.url.removeprefix("https://").partition(":")
-    monkeypatch.delenv("KUBECONFIG", raising=False)
-    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
-    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
-    monkeypatch.setattr("kubernetes_asyncio.config.incluster_config.SERVICE_TOKEN_FILENAME", str(token))
-    monkeypatch.setattr("kubernetes_asyncio.config.incluster_config.SERVICE_CERT_FILENAME", str(certificate))
-    token.write_text("old")
-    async with Connection(Source(), "berth-tests") as connection:
-        token.write_text(shared_cluster.tokens["admin"])
-        assert (await connection.request("GET", "/api/v1/namespaces")).code == 200
 
 
 @asynccontextmanager
@@ -197,6 +69,33 @@ async def test_rights_that_lack(shared_cluster: Cluster) -> None:
         finally:
             await api.send("DELETE", f"{bindings}/nobody")
         assert berth.core.ingest.synced
+
+
+async def test_a_server_that_is_not_trusted(
+    shared_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Berth says once which certificate it does not trust and why, and goes on as soon as the authority is right."""
+    monkeypatch.setattr(connections, "_RENEW_PAUSE_SECONDS", 0.1)
+    authority, path = tmp_path / "ca.crt", shared_cluster.kubeconfig()
+    authority.write_bytes(trustme.CA().cert_pem.bytes())
+    content = yaml.safe_load(path.read_text())
+    content["clusters"][0]["cluster"] = {"server": shared_cluster.url, "certificate-authority": str(authority)}
+    path.write_text(yaml.safe_dump(content))
+    line = (
+        f"no connection to {shared_cluster.url}: its certificate is not one that context test in {path} trusts: "
+        "self-signed certificate in certificate chain"
+    )
+    async with admin(shared_cluster) as api, starting(path) as (berth, started):
+        await until(lambda: bool(said(berth, line)), "it says so")
+        await asyncio.sleep(1)
+        assert said(berth, "certificate") == [line]
+        assert not berth.core.ingest.synced
+        authority.write_bytes(shared_cluster.certificate.read_bytes())
+        await asyncio.wait_for(started, 60)
+        namespace = await api.new_namespace()
+        created = await api.create(run_manifest(namespace, "a"))
+        await until(lambda: created["metadata"]["uid"] in berth.core.state.items, "the Run is seen")
+        await api.clear(namespace)
 
 
 async def test_a_kind_that_is_not_there_yet(bare_cluster: Cluster) -> None:

@@ -1,28 +1,24 @@
 """The one HTTP session to the API server, and the credentials that it carries.
 
-kubernetes-asyncio makes the TLS of the connections; requests go through an aiohttp session over them, which is several
-times cheaper than the library's typed calls. Nothing here knows what is asked, retries a write, or decides what a
-failure means.
+Requests go through an aiohttp session, which is several times cheaper than the typed calls of kubernetes-asyncio.
+Nothing here knows what is asked, retries a write that may have landed, or decides what a failure means.
 """
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, Self
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final, Self
 from urllib.parse import urlencode
 
 import aiohttp
 from yarl import URL
 
 from berth_server.kube.credentials import Credentials, CredentialsError, Source
-from berth_server.kube.verdicts import UnavailableError
+from berth_server.kube.outages import outage
+from berth_server.kube.tls import TlsError
 from berth_server.placement.ports import RefusedError
-
-if TYPE_CHECKING:
-    from kubernetes_asyncio.client import ApiClient
 
 CONNECTIONS: Final = 256
 """Watches, 64 binds, messages and Events together stay well below."""
@@ -30,9 +26,10 @@ CONNECT_SECONDS: Final = 5.0
 READ_BUFFER_BYTES: Final = 2**21
 """More than etcd takes as one object: a line of a watch comes in one piece."""
 READ_TIMEOUT_SECONDS: Final = 60.0
-_RENEW_AHEAD: Final = timedelta(minutes=1)
 _RENEW_PAUSE_SECONDS: Final = 5.0
 """Between two readings of the credentials: a plugin that fails must not be run for every request."""
+_RENEW_SECONDS: Final = 60.0
+"""A plugin that waits for somebody, at a terminal that may not be there, must not hold requests for ever."""
 _UNAUTHORIZED: Final = 401
 JSON_TYPE: Final = "application/json"
 MERGE_PATCH: Final = "application/merge-patch+json"
@@ -50,35 +47,35 @@ class Answer:
     retry_after: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Session:
-    """One set of credentials, and the connections that were made with its TLS."""
+    """The connections that were made with one TLS. `running`: how many requests use it now."""
 
-    client: "ApiClient"
+    credentials: Credentials
     http: aiohttp.ClientSession
-    proxy: str | None
-
-    async def close(self) -> None:
-        """Close every connection."""
-        await self.http.close()
-        await self.client.close()
+    running: int = 0
 
 
 def _session(credentials: Credentials) -> _Session:
-    from kubernetes_asyncio.client import ApiClient  # noqa: PLC0415 -- see Source.read
-
-    configuration = credentials.configuration
-    configuration.connection_pool_maxsize = CONNECTIONS
-    client = ApiClient(configuration=configuration)
+    """Raises TlsError."""
     # Not the library's own session: it looks for a netrc file and a proxy anew for every request, in a thread, which
     # costs more than the request; and credentials of a netrc file would make every request with a token fail.
     http = aiohttp.ClientSession(
-        connector=client.rest_client.pool_manager.connector,
-        connector_owner=False,
+        connector=aiohttp.TCPConnector(limit=CONNECTIONS, ssl=credentials.tls.context()),
         cookie_jar=aiohttp.DummyCookieJar(),
         read_bufsize=READ_BUFFER_BYTES,
     )
-    return _Session(client, http, credentials.proxy)
+    return _Session(credentials, http)
+
+
+def _abort(response: aiohttp.ClientResponse) -> None:
+    """Let go of a connection whose answer was not read to its end.
+
+    The client would end TLS in order, and nobody would wait for that: neither `close` nor the event loop.
+    """
+    connection = response.connection  # None: read to its end, and free for the next request
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
 
 
 class Connection:
@@ -92,25 +89,28 @@ class Connection:
         self._user_agent = user_agent
         self._trace_headers = trace_headers
         self._session: _Session | None = None
-        self._retired: _Session | None = None
+        self._retired: list[_Session] = []
         self._renewing = asyncio.Lock()
         self._renewed_at = -_RENEW_PAUSE_SECONDS
-        self._expires: datetime | None = None
+        self._not_renewed = ""
 
     async def __aenter__(self) -> Self:
         await self._load()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for session in (self._session, self._retired):
-            if session is not None:
-                await session.close()
+        for session in (self._current, *self._retired):
+            await session.http.close()
 
     @property
     def server(self) -> str:
-        """The URL of the API server."""
-        assert self._session is not None
-        return str(self._session.client.configuration.host)
+        """The URL of the API server, the same for ever."""
+        return self._current.credentials.server
+
+    @property
+    def _current(self) -> _Session:
+        assert self._session is not None, "the connection is not open"
+        return self._session
 
     async def request(
         self,
@@ -125,33 +125,54 @@ class Connection:
     ) -> Answer:
         """Send one request and return its answer, whatever its code; one that was not authenticated is sent once more.
 
-        Raises RefusedError (code 0) if no connection came about, so nothing was sent, and UnavailableError if what
-        happened is not known: a time-out, a connection lost.
+        Raises RefusedError (code 0) if no connection came about, so nothing was sent, or (401) if newer credentials
+        can't be had; UnavailableError if what happened is not known: a time-out, a connection lost.
         """
         limits = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
         headers = {"Content-Type": content_type, "Accept": accept}
-        answer = Answer(_UNAUTHORIZED, b"")
-        for _ in range(2):
-            async with self._send(method, path, params, headers, limits, body) as response:
-                answer = Answer(response.status, await response.read(), response.headers.get("Retry-After"))
-            if answer.code != _UNAUTHORIZED:
-                return answer
-            await self._renew()
-        return answer
+        async with self._exchange(method, path, params, headers, limits, body) as response:
+            return Answer(response.status, await response.read(), response.headers.get("Retry-After"))
 
     @asynccontextmanager
     async def stream(
         self, path: str, *, params: Mapping[str, str], accept: str, silence: float
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """Open an answer that does not end; its code may be any. Raises as `request`, also after `silence` seconds."""
-        limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=silence)
-        async with self._send("GET", path, params, {"Accept": accept}, limits, None) as response:
-            if response.status == _UNAUTHORIZED:
-                await self._renew()
-            try:
-                yield response
-            finally:
-                _cut(response)
+        # `sock_connect` is over when a proxy is connected to: its own answer may never come.
+        limits = aiohttp.ClientTimeout(total=None, connect=silence, sock_connect=CONNECT_SECONDS, sock_read=silence)
+        async with self._exchange("GET", path, params, {"Accept": accept}, limits, None) as response:
+            yield response
+
+    @asynccontextmanager
+    async def _exchange(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str] | None,
+        headers: Mapping[str, str],
+        limits: aiohttp.ClientTimeout,
+        body: bytes | None,
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Send; once more with newer credentials if one side did not trust the other, for then nothing was done yet."""
+        aged_at = self._current.credentials.aged_at
+        if aged_at is not None and datetime.now(UTC) >= aged_at:
+            await self._renew()
+        try:
+            for last in (False, True):
+                try:
+                    async with self._send(method, path, params, headers, limits, body) as response:
+                        if response.status != _UNAUTHORIZED or (last and not self._not_renewed):
+                            yield response
+                            return
+                except aiohttp.ClientSSLError:
+                    if last:
+                        raise
+                if not last:
+                    await self._renew()
+        except (aiohttp.ClientError, OSError) as error:
+            used = self._current.credentials
+            raise outage(error, used.server, str(self._source), used.proxy) from None
+        raise RefusedError(self._not_renewed, code=_UNAUTHORIZED, reason="Unauthorized")
 
     @asynccontextmanager
     async def _send(
@@ -163,36 +184,32 @@ class Connection:
         limits: aiohttp.ClientTimeout,
         body: bytes | None,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        if self._expires is not None and datetime.now(UTC) + _RENEW_AHEAD >= self._expires:
-            await self._renew()
-        session = self._session
-        assert session is not None, "the connection is not open"
-        rest, configuration = session.client.rest_client, session.client.configuration
-        host = str(configuration.host)
+        session = self._current
+        credentials = session.credentials
+        url = credentials.server + path
         sent = {**self._trace_headers(), "User-Agent": self._user_agent, **headers}
-        authorization = await configuration.get_api_key_with_prefix("BearerToken")
-        if authorization:
-            sent["Authorization"] = authorization
+        if credentials.authorization:
+            sent["Authorization"] = credentials.authorization
+        session.running += 1
         try:
             async with session.http.request(
                 method,
                 # Names of Kubernetes need no quoting, which would be tried on every part of each new URL.
-                URL(f"{host}{path}?{urlencode(params)}" if params else host + path, encoded=True),
+                URL(f"{url}?{urlencode(params)}" if params else url, encoded=True),
                 data=body,
                 headers=sent,
                 timeout=limits,
                 allow_redirects=False,
-                proxy=session.proxy,
-                proxy_headers=rest.proxy_headers,
-                server_hostname=rest.server_hostname,
+                proxy=credentials.proxy,
+                server_hostname=credentials.server_name,
             ) as response:
-                yield response
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise RefusedError(f"no connection to {host}: {error}", code=0, reason="Unreachable") from None
-        except TimeoutError:
-            raise UnavailableError(f"no answer from {host} in time") from None
-        except (aiohttp.ClientError, OSError) as error:
-            raise UnavailableError(f"the connection to {host} was lost: {error!r}") from None
+                try:
+                    yield response
+                finally:
+                    _abort(response)
+        finally:
+            session.running -= 1
+            await self._close_unused()
 
     # --- credentials ----------------------------------------------------------------------------------------------
 
@@ -203,27 +220,37 @@ class Connection:
             if now - self._renewed_at < _RENEW_PAUSE_SECONDS:
                 return
             self._renewed_at = now
-            with contextlib.suppress(CredentialsError):
-                await self._load()
+            try:
+                async with asyncio.timeout(_RENEW_SECONDS):
+                    await self._load()
+                self._not_renewed = ""
+            except CredentialsError as error:
+                self._not_renewed = str(error)
+            except TimeoutError:
+                self._not_renewed = f"credentials of the cluster can't be had from {self._source} in time"
 
     async def _load(self) -> None:
-        """Use what the source has now: a token goes into the session at hand, another certificate needs a new one."""
+        """Use what the source has now: a token goes into the session at hand, other TLS needs a new one."""
         fresh = await self._source.read()
-        self._expires = fresh.expires
         old = self._session
-        if old is not None and old.client.configuration.cert_file == fresh.configuration.cert_file:
-            old.client.configuration.api_key = fresh.configuration.api_key
-            old.client.configuration.refresh_api_key_hook = fresh.configuration.refresh_api_key_hook
+        if old is None:
+            # Whoever chooses another context or server in the file does not mean this process, whose view is of one.
+            self._source = replace(self._source, context=fresh.context)
+        elif old.credentials.server != fresh.server:
+            raise CredentialsError(f"{self._source} names another server now, {fresh.server}: start anew to use it")
+        if old is not None and old.credentials.tls == fresh.tls:
+            old.credentials = fresh
             return
-        self._session = _session(fresh)
-        if self._retired is not None:
-            await self._retired.close()
-        # What still runs on it may end by itself; its watches are opened anew within the minute.
-        self._retired = old
+        try:
+            self._session = _session(fresh)
+        except TlsError as error:
+            raise CredentialsError(f"credentials of the cluster can't be had from {self._source}: {error}") from None
+        if old is not None:
+            # What runs on it ends by itself: whoever reads from a session that is closed would wait for ever.
+            self._retired.append(old)
+            await self._close_unused()
 
-
-def _cut(response: aiohttp.ClientResponse) -> None:
-    """End a stream that is not read to its end without the farewell of TLS, which would wait for the server's."""
-    transport = None if response.connection is None else response.connection.transport
-    if transport is not None:
-        transport.abort()
+    async def _close_unused(self) -> None:
+        while (unused := next((each for each in self._retired if not each.running), None)) is not None:
+            self._retired.remove(unused)
+            await unused.http.close()

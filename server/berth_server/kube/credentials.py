@@ -1,19 +1,24 @@
 """Where the way to a cluster is written down: a kubeconfig file, or what Kubernetes gives to a Pod.
 
-kubernetes-asyncio reads both (contexts, exec plugins, client certificates, in-cluster tokens). Nothing is sent here,
-and nothing is kept: whoever needs newer credentials reads them again.
+kubernetes-asyncio reads both (contexts, exec plugins, in-cluster tokens). Nothing is sent here, and nothing is kept:
+whoever needs newer credentials reads them again.
 """
 
 import os
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+from typing import TYPE_CHECKING, Final
+
+from berth_server.kube.proxies import proxy_of
+from berth_server.kube.tls import Tls
 
 if TYPE_CHECKING:
     from kubernetes_asyncio.client import Configuration
+
+FILES_AGE: Final = timedelta(minutes=1)
+"""Tokens and certificates in files are renewed by others. So often client-go reads tokens again."""
+EXPIRES_AHEAD: Final = timedelta(minutes=1)
 
 
 class CredentialsError(Exception):
@@ -22,11 +27,20 @@ class CredentialsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What was read. `expires`: when an exec plugin says that they do. `proxy`: the URL of the one on the way."""
+    """What was read.
 
-    configuration: "Configuration"
-    expires: datetime | None
-    proxy: str | None
+    `server`: its URL. `server_name`: the name that its certificate must have, if not that of the URL. `authorization`:
+    the header. `proxy`: the URL of the one on the way. `context`: of the kubeconfig file. `aged_at`: when to read them
+    again; None: when the server refuses them.
+    """
+
+    server: str
+    server_name: str | None
+    tls: Tls
+    authorization: str | None = field(repr=False)
+    proxy: str | None = field(repr=False)
+    context: str
+    aged_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,39 +76,57 @@ class Source:
 
     async def read(self) -> Credentials:
         """Read the credentials, by a plugin where the file says so. Raises CredentialsError."""
+        if not self.in_cluster:
+            self.check_files()
+        try:
+            return await (self._of_pod() if self.in_cluster else self._of_files())
+        except Exception as error:  # whatever a file or a plugin of somebody else's raises
+            where = "the Pod's service account" if self.in_cluster else self.files
+            raise CredentialsError(f"credentials of the cluster can't be had from {where}: {error}") from error
+
+    async def _of_pod(self) -> Credentials:
         # The library's import takes seconds and a hundred megabytes: only a server of a real cluster pays for it.
         from kubernetes_asyncio import client, config  # noqa: PLC0415
 
         fresh = client.Configuration()
-        expires: datetime | None = None
-        try:
-            if self.in_cluster:
-                # Its hook re-reads the token, which the kubelet renews, every minute.
-                config.load_incluster_config(client_configuration=fresh)  # type: ignore[no-untyped-call]
-            else:
-                self.check_files()
-                loader = await config.load_kube_config(
-                    config_file=self.files,
-                    context=self.context or None,
-                    client_configuration=fresh,
-                    persist_config=False,
-                )
-                expires = _aware(getattr(loader, "exec_plugin_expiry", None))
-        except CredentialsError:
-            raise
-        except Exception as error:  # whatever a file or a plugin of somebody else's raises
-            where = "the Pod's service account" if self.in_cluster else self.files
-            raise CredentialsError(f"credentials of the cluster can't be had from {where}: {error}") from error
-        return Credentials(fresh, expires, fresh.proxy or _proxy_of(str(fresh.host)))
+        config.load_incluster_config(fresh, try_refresh_token=False)  # type: ignore[no-untyped-call]
+        return _credentials(fresh, "", datetime.now(UTC) + FILES_AGE)
+
+    async def _of_files(self) -> Credentials:
+        from kubernetes_asyncio import client  # noqa: PLC0415 -- see above
+
+        from berth_server.kube.kubeconfig import Loader  # noqa: PLC0415
+
+        loader, fresh = Loader(self.files, self.context), client.Configuration()
+        await loader.load_and_set(fresh)
+        aged_at = datetime.now(UTC) + FILES_AGE if loader.reads_files else None
+        if loader.expires is not None:
+            aged_at = loader.expires - EXPIRES_AHEAD
+        return _credentials(fresh, loader.context, aged_at, *loader.plugin_certificate)
 
 
-def _proxy_of(url: str) -> str | None:
-    """Return the proxy that the environment names for this URL (HTTPS_PROXY, NO_PROXY), as kubectl understands it."""
-    parts = urlsplit(url)
-    if parts.hostname is None or proxy_bypass(parts.hostname):
-        return None
-    return getproxies().get(parts.scheme)
+def _credentials(
+    read: "Configuration",
+    context: str,
+    aged_at: datetime | None,
+    certificate: bytes | None = None,
+    key: bytes | None = None,
+) -> Credentials:
+    """Take over what was read. `certificate` and `key`: of a plugin, in place of those in files."""
+    server, token = str(read.host), read.api_key.get("BearerToken")
+    if certificate is None:
+        certificate, key = _content(read.cert_file), _content(read.key_file)
+    return Credentials(
+        server=server,
+        server_name=read.tls_server_name,
+        tls=Tls(_content(read.ssl_ca_cert), certificate, key, verify=bool(read.verify_ssl)),
+        # Files of tokens may end with a line break, which a header must not have.
+        authorization=token.strip() if token else None,
+        proxy=proxy_of(server, read.proxy),
+        context=context,
+        aged_at=aged_at,
+    )
 
 
-def _aware(instant: datetime | None) -> datetime | None:
-    return instant.replace(tzinfo=UTC) if instant is not None and instant.tzinfo is None else instant
+def _content(file: str | None) -> bytes | None:
+    return Path(file).read_bytes() if file else None
