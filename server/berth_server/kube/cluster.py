@@ -24,6 +24,7 @@ SERVER_TIMEOUT_SECONDS: Final = 5
 CLIENT_TIMEOUT_SECONDS: Final = 6.0
 BUSY_WRITES: Final = 16
 """So many status writes on their way at once are a burst: what is less than they are waits."""
+_PATCH_QUERY: Final = f"timeout={SERVER_TIMEOUT_SECONDS}s&fieldManager=berth"
 _OK: Final = 200
 
 
@@ -82,8 +83,7 @@ class KubernetesStore:
         try:
             answer = await self._connection.request(
                 "PATCH",
-                f"{kind_of(ref.kind).path(ref.namespace, ref.name)}/status",
-                params={"timeout": f"{SERVER_TIMEOUT_SECONDS}s", "fieldManager": "berth"},
+                f"{kind_of(ref.kind).path(ref.namespace, ref.name)}/status?{_PATCH_QUERY}",
                 body=body,
                 content_type=MERGE_PATCH,
                 seconds=CLIENT_TIMEOUT_SECONDS,
