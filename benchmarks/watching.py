@@ -30,7 +30,7 @@ from tests.cluster.berth import serving
 PODS: Final = 10_000
 PERIOD_SECONDS: Final = 5.0
 ROUNDS: Final = 3
-SETTLE_SECONDS: Final = 5.0
+SETTLE_SECONDS: Final = 18.0
 MEASURED_SECONDS: Final = 10.0
 CHUNK_BYTES: Final = 65_536
 """What one read of the socket gives at most, about."""

@@ -60,7 +60,7 @@ async def create_runs(api: Api, namespaces: Sequence[str], count: int) -> list[J
     manifests = (
         run_manifest(
             namespaces[index % len(namespaces)],
-            f"r{index}-{secrets.token_hex(2)}",
+            f"r{index}-{secrets.token_hex(4)}",
             resources={"requests": {"gpu": 1 + index // len(namespaces) % 2}},
         )
         for index in range(count)

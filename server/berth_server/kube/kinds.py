@@ -23,6 +23,8 @@ class Kind:
     """The labels that an object must have to be listed and watched; empty: all are."""
     metadata_only: bool = False
     """Only its metadata is asked for: the rest would be sent, and skipped."""
+    moderation: float = 0.01
+    """Seconds between two looks at a watch that brings more than one event in that time."""
 
     @property
     def resource(self) -> str:
@@ -40,7 +42,8 @@ _KINDS: Final = (
     Kind("Run", "kruntimes.io", "v1alpha1", "runs"),
     Kind("Runtime", "kruntimes.io"),
     Kind("PersistentWorkspace", "kruntimes.io", "v1alpha1", "persistentworkspaces"),
-    Kind("Pod", plural="pods", selector="runtime"),
+    # Heartbeats: two thousand a second of ten thousand Pods, and none of them is urgent.
+    Kind("Pod", plural="pods", selector="runtime", moderation=0.04),
     Kind("Node", plural="nodes", namespaced=False, metadata_only=True),
     Kind("Namespace", namespaced=False),
     Kind("Event.events.k8s.io", "events.k8s.io", "v1", "events", has_status=False),

@@ -5,6 +5,7 @@ This is where the wording of kruntimes' API ends: labels, annotations and condit
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -40,6 +41,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _conditions = msgspec.json.Decoder(list[Condition])
 
 
+@lru_cache(maxsize=1024)
 def micros(text: str | None) -> int | None:
     """Return an RFC 3339 instant in wall microseconds, None if there is none or it can't be parsed."""
     instant = parse_time(text) if text else None

@@ -76,9 +76,13 @@ class ClusterState:
         self.candidate_uids[key] = candidate.uid
         self.heartbeats.observe(candidate.uid, candidate.stamp, monotonic=monotonic, wall=wall)
         now = self.availability(candidate)
-        pool = self.pools.setdefault(candidate.pool, Pool(candidate.pool))
-        if before is None or was is not now or before.capacity != candidate.capacity:
-            pool.put(candidate, now, self.occupancy.ledger.use(candidate.uid))
+        if before is not None and was is now and before.capacity == candidate.capacity:
+            # A heartbeat, as nearly every observation is.
+            return
+        pool = self.pools.get(candidate.pool)
+        if pool is None:
+            pool = self.pools[candidate.pool] = Pool(candidate.pool)
+        pool.put(candidate, now, self.occupancy.ledger.use(candidate.uid))
         self._tell_of(candidate, before, was, now)
         if before is None:
             self._follow_name(key)
