@@ -219,6 +219,10 @@ class ChangingCluster:
         self._version += 1
         thing["metadata"] |= {"resourceVersion": str(self._version), "creationTimestamp": ago(60)}
         same = known is not None and known["metadata"]["uid"] == thing["metadata"]["uid"]
+        thing["metadata"]["generation"] = 1
+        if known is not None and same:
+            # As an API server counts: a spec, and all else that is neither metadata nor status.
+            thing["metadata"]["generation"] = known["metadata"]["generation"] + (known.get("spec") != thing.get("spec"))
         was_odd = known is not None and is_odd(known)
         if self.rng.random() < (ODD if same and not was_odd else ODD_TURNS):
             thing = broken(thing)

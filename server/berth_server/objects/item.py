@@ -38,7 +38,7 @@ class Item:
 
     `arrival`: creationTimestamp in wall microseconds. `retry_from`: transition time of condition Running=False in wall
     microseconds, None unless it ended before and waits to be retried. `retry_seen`: when that was first seen here, in
-    monotonic seconds. `link`: the PodGroup that it names, None if none.
+    monotonic seconds. `link`: the PodGroup that it names, None if none. `generation`: of its spec, None if not told.
     """
 
     uid: str
@@ -58,6 +58,7 @@ class Item:
     link: str | None = None
     message: str = ""
     conditions: bytes = field(default=b"", repr=False)
+    generation: int | None = None
 
     @property
     def stage(self) -> Stage:

@@ -31,6 +31,7 @@ class ObjectMeta(Identity, frozen=True, rename="camel"):
     deletion_timestamp: str | None = None
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
+    generation: int | None = None
 
 
 class RunSpec(msgspec.Struct, frozen=True, rename="camel"):

@@ -4,7 +4,7 @@ An attempt is one taking of a key from the queue. Whoever plans under it must be
 ATTEMPT_OVER and changes nothing.
 """
 
-import uuid
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -63,7 +63,7 @@ class Attempts:
 
     def start(self, number: int, uid: str, *, now: float, lease: float) -> Attempt:
         """Begin an attempt on that item."""
-        attempt = Attempt(str(uuid.uuid4()), number, uid, now, now + lease)
+        attempt = Attempt(secrets.token_hex(16), number, uid, now, now + lease)
         self._attempts[attempt.id] = attempt
         return attempt
 

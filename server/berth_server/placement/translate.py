@@ -25,7 +25,7 @@ from berth_server.objects.resources import (
     RunSpec,
     RunStatus,
 )
-from berth_server.objects.runspec import RUNS, parse_spec
+from berth_server.objects.runspec import RUNS, ParsedSpec, parse_spec
 from berth_server.objects.timestamps import parse_time
 from berth_server.state.candidate import Candidate, PoolKey
 from berth_server.state.view import Workspace
@@ -62,7 +62,7 @@ def item_of(run: Run, *, version: int, monotonic: float, before: Item | None = N
         namespace=metadata.namespace,
         name=metadata.name,
         version=version,
-        spec=parse_spec(run.spec or RunSpec()),
+        spec=_spec_of(run, before),
         labels=metadata.labels or {},
         phase=status.phase or "",
         attempt=attempt,
@@ -73,6 +73,7 @@ def item_of(run: Run, *, version: int, monotonic: float, before: Item | None = N
         link=(metadata.annotations or {}).get(GROUP_ANNOTATION),
         message=status.message or "",
         conditions=b"" if status.conditions is None else bytes(status.conditions),
+        generation=metadata.generation,
     )
     if item.stage is not Stage.PENDING or attempt < 2:
         return item
@@ -115,6 +116,14 @@ def workspace_of(workspace: PersistentWorkspace, *, version: int) -> Workspace:
         bound_pod=(status.bound_pod if status is not None else None) or "",
         bound_pod_uid=(status.bound_pod_uid if status is not None else None) or "",
     )
+
+
+def _spec_of(run: Run, before: Item | None) -> ParsedSpec:
+    # The API server counts the changes of a spec in metadata.generation; most of what is observed is of the status.
+    generation = run.metadata.generation
+    if before is not None and generation is not None and generation == before.generation:
+        return before.spec
+    return parse_spec(run.spec or RunSpec())
 
 
 def _with_retry(item: Item, monotonic: float, before: Item | None) -> Item:

@@ -95,7 +95,8 @@ class Pool:
     def show_use(self, name: str, use: Mapping[str, int]) -> None:
         """What is taken of that candidate changed."""
         self._rows[name].use = dict(use)
-        self._refresh(name)
+        if self._columns is not None:
+            self._write_use(self._columns.row_of_name[name], use, self._columns.resources)
 
     def show_availability(self, name: str, availability: Availability) -> None:
         """Whether that candidate takes Runs changed."""
@@ -146,7 +147,7 @@ class Pool:
         self._capacity = np.array([[_capacity(row, name) for row in rows] for name in advertised], np.int64).reshape(
             shape
         )
-        self._used = np.array([[_used(row, name) for row in rows] for name in advertised], np.int64).reshape(shape)
+        self._used = np.array([[_used(row.use, name) for row in rows] for name in advertised], np.int64).reshape(shape)
         uids = tuple(row.candidate.uid for row in rows)
         if uids != self._uids:
             self._uids, self._epoch = uids, next(_epochs)
@@ -166,26 +167,27 @@ class Pool:
     def _refresh(self, name: str) -> None:
         if self._columns is None:
             return
-        number = self._columns.row_of_name[name]
-        self._write(number, self._rows[name], self._columns.resources)
+        number, row, resources = self._columns.row_of_name[name], self._rows[name], self._columns.resources
+        self._availability[number] = row.availability
+        for resource, index in resources.items():
+            self._capacity[index, number] = _capacity(row, resource)
+        self._write_use(number, row.use, resources)
+
+    def _write_use(self, number: int, use: Mapping[str, int], resources: Mapping[str, int]) -> None:
+        for resource, index in resources.items():
+            self._used[index, number] = _used(use, resource)
         if len(self._log) >= _LOG_BOUND:
             self._log_start = self.position()
             self._log = []
         self._log.append(number)
-
-    def _write(self, number: int, row: _Row, resources: Mapping[str, int]) -> None:
-        self._availability[number] = row.availability
-        for resource, index in resources.items():
-            self._capacity[index, number] = _capacity(row, resource)
-            self._used[index, number] = _used(row, resource)
 
 
 def _capacity(row: _Row, resource: str) -> int:
     return min((row.candidate.capacity or {}).get(resource, NOT_ADVERTISED), MAX_UNITS)
 
 
-def _used(row: _Row, resource: str) -> int:
-    return min(row.use.get(resource, 0), MAX_UNITS)
+def _used(use: Mapping[str, int], resource: str) -> int:
+    return min(use.get(resource, 0), MAX_UNITS)
 
 
 def _read_only(array: Array) -> Array:

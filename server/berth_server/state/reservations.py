@@ -11,7 +11,7 @@ outcome is known, never by a clock: a watch that lags would free it too early. N
 calls this, within one step; every end is told to the listener.
 """
 
-import uuid
+import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -123,7 +123,7 @@ class Reservations:
     ) -> Reservation:
         """Take room. The item must have none. `profile`: what judged it just now, and will before it is bound."""
         assert item.uid not in self._by_item, f"{item.uid} is reserved already"
-        reservation = Reservation(str(uuid.uuid4()), item, candidate, owner, attempt_id, held_until, wall, profile)
+        reservation = Reservation(secrets.token_hex(16), item, candidate, owner, attempt_id, held_until, wall, profile)
         self._by_id[reservation.id] = reservation
         self._by_item[item.uid] = reservation
         self._state.hold(item, candidate.uid)
