@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from benchmarks.cluster import cluster
 from benchmarks.decisions import decisions
 from benchmarks.driving import driving
 from benchmarks.measure import Figure, yardstick
@@ -22,6 +23,7 @@ SUITES: dict[str, Callable[[], Iterable[Figure]]] = {
     "driving": driving,
     "memory": memory,
     "watching": watching,
+    "cluster": cluster,
 }
 
 
