@@ -1,7 +1,7 @@
 """The driver from end to end on a real API server, against a bare loop of the same status writes on that server.
 
-API server, etcd and Berth share this machine's cores, so whatever Berth spends is taken from the writes. The machine
-drifts: rounds alternate, and the median counts.
+As the tests place 2,000 Runs: under heartbeats, with a witness that follows all of it. API server, etcd and Berth share
+this machine's cores, so whatever Berth spends is taken from the writes. The machine drifts: the median round counts.
 """
 
 import sys
@@ -18,6 +18,7 @@ from tests.cluster.api import admin
 from tests.cluster.berth import serving
 from tests.cluster.binaries import MISSING, find
 from tests.cluster.kruntimes import beating
+from tests.cluster.observer import observing
 from tests.cluster.processes import Cluster, running
 from tests.cluster.rate import RUNS, TENANTS, bare_rate, create_pods, create_runs, placing_rate
 
@@ -44,7 +45,7 @@ def cluster() -> Iterator[Figure]:
 async def _measure(apiserver: Cluster) -> list[tuple[float, float]]:
     """Return the rates of the bare loop (before and after, together) and of Berth, of each round."""
     rounds = []
-    async with admin(apiserver) as api:
+    async with admin(apiserver) as api, observing(apiserver):
         for _ in range(ROUNDS):
             bare, *namespaces = [await api.new_namespace() for _ in range(1 + TENANTS)]
             async with beating(api, await create_pods(api, namespaces)):
