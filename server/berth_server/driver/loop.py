@@ -19,7 +19,7 @@ OWNER: Final = "driver"
 BATCH: Final = 32
 MAX_BINDS: Final = 64
 WAIT_SECONDS: Final = 20.0
-TURN: Final = 4
+TURN: Final = 8
 """Items that are planned before other tasks of the loop get their turn."""
 
 
