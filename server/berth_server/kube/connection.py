@@ -47,6 +47,18 @@ class Answer:
     retry_after: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is sent, before the credentials."""
+
+    method: str
+    path: str
+    params: Mapping[str, str] | None
+    headers: Mapping[str, str]
+    limits: aiohttp.ClientTimeout
+    body: bytes | None = None
+
+
 @dataclass(slots=True, eq=False)
 class _Session:
     """The connections that were made with one TLS. `running`: how many requests use it now."""
@@ -130,7 +142,7 @@ class Connection:
         """
         limits = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
         headers = {"Content-Type": content_type, "Accept": accept}
-        async with self._exchange(method, path, params, headers, limits, body) as response:
+        async with self._exchange(_Request(method, path, params, headers, limits, body)) as response:
             return Answer(response.status, await response.read(), response.headers.get("Retry-After"))
 
     @asynccontextmanager
@@ -140,19 +152,11 @@ class Connection:
         """Open an answer that does not end; its code may be any. Raises as `request`, also after `silence` seconds."""
         # `sock_connect` is over when a proxy is connected to: its own answer may never come.
         limits = aiohttp.ClientTimeout(total=None, connect=silence, sock_connect=CONNECT_SECONDS, sock_read=silence)
-        async with self._exchange("GET", path, params, {"Accept": accept}, limits, None) as response:
+        async with self._exchange(_Request("GET", path, params, {"Accept": accept}, limits)) as response:
             yield response
 
     @asynccontextmanager
-    async def _exchange(
-        self,
-        method: str,
-        path: str,
-        params: Mapping[str, str] | None,
-        headers: Mapping[str, str],
-        limits: aiohttp.ClientTimeout,
-        body: bytes | None,
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _exchange(self, request: _Request) -> AsyncIterator[aiohttp.ClientResponse]:
         """Send; once more with newer credentials if one side did not trust the other, for then nothing was done yet."""
         aged_at = self._current.credentials.aged_at
         if aged_at is not None and datetime.now(UTC) >= aged_at:
@@ -160,7 +164,7 @@ class Connection:
         try:
             for last in (False, True):
                 try:
-                    async with self._send(method, path, params, headers, limits, body) as response:
+                    async with self._send(request) as response:
                         if response.status != _UNAUTHORIZED or (last and not self._not_renewed):
                             yield response
                             return
@@ -175,30 +179,22 @@ class Connection:
         raise RefusedError(self._not_renewed, code=_UNAUTHORIZED, reason="Unauthorized")
 
     @asynccontextmanager
-    async def _send(
-        self,
-        method: str,
-        path: str,
-        params: Mapping[str, str] | None,
-        headers: Mapping[str, str],
-        limits: aiohttp.ClientTimeout,
-        body: bytes | None,
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _send(self, request: _Request) -> AsyncIterator[aiohttp.ClientResponse]:
         session = self._current
         credentials = session.credentials
-        url = credentials.server + path
-        sent = {**self._trace_headers(), "User-Agent": self._user_agent, **headers}
+        url = credentials.server + request.path
+        sent = {**self._trace_headers(), "User-Agent": self._user_agent, **request.headers}
         if credentials.authorization:
             sent["Authorization"] = credentials.authorization
         session.running += 1
         try:
             async with session.http.request(
-                method,
+                request.method,
                 # Names of Kubernetes need no quoting, which would be tried on every part of each new URL.
-                URL(f"{url}?{urlencode(params)}" if params else url, encoded=True),
-                data=body,
+                URL(f"{url}?{urlencode(request.params)}" if request.params else url, encoded=True),
+                data=request.body,
                 headers=sent,
-                timeout=limits,
+                timeout=request.limits,
                 allow_redirects=False,
                 proxy=credentials.proxy,
                 server_hostname=credentials.server_name,
