@@ -18,7 +18,7 @@ from berth_server.kube.history import Change, History
 from berth_server.kube.kinds import kind_of, store_name
 from berth_server.kube.mergepatch import merge_patch
 from berth_server.kube.watch import Watch
-from berth_server.objects.decode import DecodeError, Undecodable, decode
+from berth_server.objects.decode import DecodeError, decode, decode_all
 from berth_server.objects.resources import Resource
 from berth_server.objects.timestamps import format_time
 from berth_server.placement.ports import ConflictError, EventType, Listing, NotFoundError, ObjectRef, RefusedError
@@ -68,15 +68,8 @@ class EmbeddedStore:
         """See Store. In order of namespace and name."""
         version, every = self._version, [stored.json for _, stored in sorted(self._objects.get(kind, {}).items())]
         for start in range(0, len(every) or 1, PAGE):
-            resources: list[Resource] = []
-            undecodable: list[Undecodable] = []
-            for json in every[start : start + PAGE]:
-                try:
-                    resources.append(decode(kind, json))
-                except DecodeError as error:
-                    undecodable.append(error.undecodable)
             is_last = start + PAGE >= len(every)
-            yield Listing(kind, version, resources, undecodable, first=not start, last=is_last)
+            yield Listing(kind, version, *decode_all(kind, every[start : start + PAGE]), first=not start, last=is_last)
 
     def watch(self, kind: str, since: int) -> Watch:
         """See Store. Raises when it is iterated, and also if `since` is a version that this store never gave."""

@@ -7,7 +7,7 @@ to the caller, who lists again and compares. It must not keep objects or interpr
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import aiohttp
 import msgspec
@@ -17,14 +17,10 @@ from berth_server.kube.kinds import Kind
 from berth_server.kube.reconnect import Reconnect
 from berth_server.kube.verdicts import UnavailableError, read_failure
 from berth_server.kube.watchlines import LineSplitter, event_of
-from berth_server.objects.decode import TOO_DEEP, DecodeError, decode
+from berth_server.objects.decode import TOO_DEEP, decode_all
 from berth_server.objects.nesting import containers, without
 from berth_server.observability.metrics import Metrics
 from berth_server.placement.ports import GoneError, KubeError, Listing, NotFoundError, WatchEvent
-
-if TYPE_CHECKING:
-    from berth_server.objects.decode import Undecodable
-    from berth_server.objects.resources import Resource
 
 PAGE: Final = 500
 TURN: Final = 64
@@ -140,15 +136,9 @@ class Informer:
         token = ""
         while True:
             page = await self._page(token)
-            resources: list[Resource] = []
-            undecodable: list[Undecodable] = []
-            for raw in page.items or ():
-                try:
-                    resources.append(decode(self._kind.name, raw))
-                except DecodeError as error:
-                    undecodable.append(error.undecodable)
-            version, rest = int(page.metadata.resource_version), page.metadata.continue_ or ""
-            yield Listing(self._kind.name, version, resources, undecodable, first=not token, last=not rest)
+            kind, version = self._kind.name, int(page.metadata.resource_version)
+            rest = page.metadata.continue_ or ""
+            yield Listing(kind, version, *decode_all(kind, page.items or ()), first=not token, last=not rest)
             if not rest:
                 return
             token = rest

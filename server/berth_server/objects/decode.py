@@ -4,6 +4,7 @@ One decoder a kind, made once. A decoded struct owns all that it holds and never
 not judge what an object means: an odd spec decodes, and `runspec` says what is wrong with it.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,16 +52,28 @@ def decode(kind: str, data: bytes | msgspec.Raw) -> Resource:
     try:
         resource = _DECODERS[kind].decode(data)
     except msgspec.DecodeError as error:
-        raise DecodeError(undecodable(kind, data, str(error))) from None
+        raise DecodeError(_undecodable(kind, data, str(error))) from None
     except RecursionError:
-        raise DecodeError(undecodable(kind, data, TOO_DEEP)) from None
+        raise DecodeError(_undecodable(kind, data, TOO_DEEP)) from None
     text = resource.metadata.resource_version
     if text and not _is_number(text):
-        raise DecodeError(undecodable(kind, data, f"metadata.resourceVersion {text!r} is not a number"))
+        raise DecodeError(_undecodable(kind, data, f"metadata.resourceVersion {text!r} is not a number"))
     if isinstance(resource, Run) and resource.status is not None:
         # Raw is a view that would pin the whole input, which may be a list of every Run there is.
         msgspec.structs.force_setattr(resource.status, "conditions", resource.status.conditions.copy())
     return resource
+
+
+def decode_all(kind: str, every: Iterable[bytes | msgspec.Raw]) -> tuple[list[Resource], list[Undecodable]]:
+    """Decode objects of a kind, in order; those apart that can't be decoded."""
+    resources: list[Resource] = []
+    odd: list[Undecodable] = []
+    for data in every:
+        try:
+            resources.append(decode(kind, data))
+        except DecodeError as error:
+            odd.append(error.undecodable)
+    return resources, odd
 
 
 def version_of(resource: Resource) -> int:
@@ -68,7 +81,7 @@ def version_of(resource: Resource) -> int:
     return resource.metadata.version
 
 
-def undecodable(kind: str, data: bytes | msgspec.Raw, fault: str) -> Undecodable:
+def _undecodable(kind: str, data: bytes | msgspec.Raw, fault: str) -> Undecodable:
     """Return what is wrong and with which object, as far as its metadata alone tell."""
     try:
         found = _identity(data)
